@@ -1,0 +1,79 @@
+/* Template of the GEMM tile over the vector layer (simd/f32_*.h), included once a level.
+ *
+ * Register plan: rows × (2 vectors of a panel) accumulators, the two vectors of B loaded
+ * once a step, an element of A broadcast a row. A tile of one or two rows covers several
+ * panels so that the chains of multiply-adds are enough to fill both ports over their
+ * latency. The includer names the bodies it wants through TILE() and puts them into its
+ * table. */
+#include "gemm_rows.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define UNROLL(n) _Pragma(#n)
+
+enum { NR = 2 * VF_LEN, MAX_VECS = 32 };
+
+static ALWAYS_INLINE void tile_body(
+    const struct tn_gemm_tile *t, const int rows, const int vecs, const int panels) {
+    vf acc[MAX_VECS];
+    const int width = vecs * panels;
+    const float *a[TN_GEMM_MAX_ROWS];
+#pragma GCC unroll 32
+    for (int i = 0; i < rows * width; i++)
+        acc[i] = vf_zero();
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++)
+        a[i] = t->a[i];
+
+    const size_t ldb = t->ldb, panel_stride = t->panel_stride, count = t->k;
+    for (size_t tap = 0; tap < t->taps; tap++) {
+        const float *b = t->b + t->b_tap[tap];
+        const ptrdiff_t at = t->a_tap[tap];
+#pragma GCC unroll 4
+        for (size_t k = 0; k < count; k++) {
+            vf bv[8];
+#pragma GCC unroll 8
+            for (int v = 0; v < width; v++) {
+                bv[v] =
+                    vf_load(b + (size_t)(v / vecs) * panel_stride + v % vecs * VF_LEN);
+            }
+#pragma GCC unroll 16
+            for (int i = 0; i < rows; i++) {
+                vf av = vf_set1(a[i][at + (ptrdiff_t)k]);
+#pragma GCC unroll 8
+                for (int v = 0; v < width; v++) {
+                    acc[i * width + v] = vf_fma(av, bv[v], acc[i * width + v]);
+                }
+            }
+            b += ldb;
+        }
+    }
+
+    const vf alpha = vf_set1(t->alpha), beta = vf_set1(t->beta);
+    const vf lo = vf_set1(t->lo), hi = vf_set1(t->hi);
+#pragma GCC unroll 8
+    for (int v = 0; v < width; v++) {
+        const size_t col = (size_t)(v / vecs * NR + v % vecs * VF_LEN);
+        if (col >= t->cols) break;
+        const size_t n = t->cols - col;
+        const vf bias = t->bias_col ? vf_load_n(t->bias_col + col, n) : vf_zero();
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++) {
+            vf base;
+            if (t->accumulate) {
+                base = vf_load_n(t->c[i] + col, n);
+            } else {
+                base = t->bias_row ? vf_add(bias, vf_set1(t->bias_row[i])) : bias;
+                if (t->residual) base = vf_add(base, vf_load_n(t->residual[i] + col, n));
+                base = vf_mul(beta, base);
+            }
+            vf x = vf_fma(alpha, acc[i * width + v], base);
+            if (t->finish) x = vf_clamp(x, lo, hi);
+            vf_store_n(t->c[i] + col, x, n);
+        }
+    }
+}
+
+#define TILE(name, rows, vecs, panels)                                                   \
+    static void name(const struct tn_gemm_tile *t) {                                     \
+        tile_body(t, rows, vecs, panels);                                                \
+    }
