@@ -1,10 +1,11 @@
 /* Status codes and the diagnosis that explains them: one error idiom from a kernel to the
  * command line.
  *
- * A function that can fail returns a tn_status (0 is success) and takes a struct tn_diag *
- * which may be NULL. The place that knows the cause fills it once; everyone else forwards
- * the code. A diag belongs to its caller, has a fixed size, and holds no heap memory: there
- * is nothing to free and it may cross threads, the plugin ABI and a process border.
+ * A function that can fail returns a tn_status (0 is success) and takes a struct tn_diag
+ * * which may be NULL. The place that knows the cause fills it once; everyone else
+ * forwards the code. A diag belongs to its caller, has a fixed size, and holds no heap
+ * memory: there is nothing to free and it may cross threads, the plugin ABI and a process
+ * border.
  *
  * Includes nothing but libc. C11 and C++17. */
 #ifndef TENON_STATUS_H
@@ -48,7 +49,8 @@ enum {
  * empty when unknown. */
 struct tn_diag {
     tn_status code;
-    uint32_t rule; /* stable number of the loader rule that was broken, 0 = none (model.h) */
+    uint32_t
+        rule; /* stable number of the loader rule that was broken, 0 = none (model.h) */
     char message[TN_DIAG_MESSAGE_SIZE]; /* one sentence: culprit, found, wanted, remedy */
     char node[TN_DIAG_NAME_SIZE];       /* node name or "#index" */
     char op[TN_DIAG_NAME_SIZE];         /* "domain.Type-version" of that node */

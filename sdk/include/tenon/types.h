@@ -1,7 +1,7 @@
 /* Element types and the plain structs that every kernel call carries.
  *
- * The element type numbers are ONNX's TensorProto.DataType, verbatim. All structs here are
- * frozen within an ABI major: fixed size, no padding that is not named.
+ * The element type numbers are ONNX's TensorProto.DataType, verbatim. All structs here
+ * are frozen within an ABI major: fixed size, no padding that is not named.
  *
  * Includes nothing but libc. C11 and C++17. */
 #ifndef TENON_TYPES_H
@@ -68,7 +68,8 @@ struct tn_string {
 /* Tensor flags. */
 #define TN_TENSOR_CONST 1u /* the data never changes while the session lives */
 
-/* A dense or strided n-dimensional array. Borrowed: whoever fills it owns data and dims. */
+/* A dense or strided n-dimensional array. Borrowed: whoever fills it owns data and dims.
+ */
 struct tn_tensor {
     void *data;             /* NULL only when the tensor has no elements */
     const int64_t *dims;    /* [rank], each >= 0; NULL when rank is 0 */
@@ -114,7 +115,8 @@ struct tn_sequence {
     int32_t elem_dtype;
 };
 
-/* Keys are int64 or strings; values are one dense tensor of `count` elements along axis 0. */
+/* Keys are int64 or strings; values are one dense tensor of `count` elements along axis
+ * 0. */
 struct tn_map {
     struct tn_tensor keys;
     struct tn_tensor values;
@@ -140,8 +142,7 @@ TN_STATIC_ASSERT(sizeof(struct tn_value_ref) == 16, "frozen");
 TN_STATIC_ASSERT(sizeof(struct tn_string) == 16, "frozen");
 
 /* Bits of one element, 0 when the number is not an element type. */
-static inline uint32_t tn_dtype_bits(int32_t dtype)
-{
+static inline uint32_t tn_dtype_bits(int32_t dtype) {
     switch (dtype) {
 #define TN_DTYPE_CASE(name, number, bits, text)                                          \
     case number: return bits;
@@ -152,8 +153,7 @@ static inline uint32_t tn_dtype_bits(int32_t dtype)
 }
 
 /* Lower-case ONNX text name of an element type, "undefined" when there is none. */
-static inline const char *tn_dtype_name(int32_t dtype)
-{
+static inline const char *tn_dtype_name(int32_t dtype) {
     switch (dtype) {
 #define TN_DTYPE_CASE(name, number, bits, text)                                          \
     case number: return text;

@@ -1,0 +1,260 @@
+/* The graph in memory: one arena a model, 32-bit ids, no operator knowledge.
+ *
+ * A model owns its main graph, its functions and all subgraphs; everything lives in the
+ * model's arena and goes at once. A subgraph (the body of a control-flow attribute) is a
+ * graph with a parent; a name it takes from outside is a value of its own with `outer`
+ * set.
+ *
+ * Building and editing keep the uses of each value exact. Not thread-safe while edited.
+ */
+#ifndef TENON_GRAPH_ROOM_H
+#define TENON_GRAPH_ROOM_H
+
+#include "core/base/arena.h"
+#include "core/base/diag.h"
+#include "core/base/map.h"
+#include "tenon/graph.h"
+
+#include <stdbool.h>
+
+struct tn_op_def;
+struct tn__symbols;
+
+/* ---- objects -------------------------------------------------------------------------
+ */
+
+#define TN_VALUE_INPUT 1u /* a graph input */
+#define TN_VALUE_INITIALIZER                                                             \
+    2u                      /* has `constant`; with INPUT too: an overridable default */
+#define TN_VALUE_OUTPUT 4u  /* listed as an output of its graph */
+#define TN_VALUE_CAPTURE 8u /* a subgraph's name for `outer` of the parent */
+#define TN_VALUE_DECLARED                                                                \
+    16u /* `type` was declared by the model (value_info, in, out)                        \
+         */
+
+/* One reader of a value: node input slot, or a subgraph's capture. */
+struct tn__use {
+    tn_node_id node;
+    uint32_t index; /* input index; UINT32_MAX for a capture by a subgraph of the node */
+};
+
+struct tn__value {
+    const char *name;                 /* unique in its graph; "" never stored */
+    struct tn_type type;              /* kind ABSENT = unknown yet */
+    const struct tn_tensor *constant; /* content, when it is known for good */
+    const int64_t *dims_value; /* short integer content with symbols, [n_dims_value] */
+    uint32_t n_dims_value;
+    uint32_t flags; /* TN_VALUE_* */
+    tn_node_id producer;
+    uint32_t producer_index;
+    tn_value_id outer; /* CAPTURE: value id in graph->parent */
+    uint32_t n_uses, cap_uses;
+    struct tn__use *uses;
+};
+
+struct tn__node {
+    struct tn_node view;         /* what plugins see; arrays in the arena */
+    const struct tn_op_def *def; /* set by resolution; NULL before */
+    uint32_t cap_inputs, cap_outputs, cap_attrs;
+    bool dead;            /* removed */
+    bool is_function;     /* calls a function of the model */
+    uint32_t order;       /* position in graph->order */
+    const char *overload; /* of a function call, "" */
+};
+
+struct tn_graph {
+    struct tn_arena *arena; /* the model's */
+    struct tn__model *model;
+    struct tn_graph *parent; /* NULL for a main graph or a function body */
+    tn_node_id parent_node;  /* in the parent: the node that has this as attribute */
+    const struct tn__opset *opsets; /* of the model or the function it came from */
+    uint32_t n_opsets;
+    const char *name;
+    struct tn__value *values;
+    uint32_t n_values, cap_values;
+    struct tn__node *nodes; /* by id, dead ones included */
+    uint32_t n_nodes, cap_nodes;
+    tn_node_id *order; /* topological; dead nodes are removed when it is read */
+    uint32_t n_order, cap_order;
+    bool order_dirty;
+    tn_value_id *inputs;
+    uint32_t n_inputs, cap_inputs;
+    tn_value_id *outputs;
+    uint32_t n_outputs, cap_outputs;
+    struct tn_str_map names;     /* value name → id; memory outside the arena */
+    uint32_t fresh;              /* counter for invented names */
+    struct tn_graph *next_graph; /* all graphs of the model, for destruction */
+    tn_node_id *scratch_ids;     /* what consumers() last returned */
+    uint32_t cap_scratch;
+};
+
+struct tn__opset {
+    const char *domain; /* "" is ai.onnx ("ai.onnx" is stored as "") */
+    int64_t version;
+};
+
+struct tn__pair {
+    const char *key, *value;
+};
+
+/* A function of the model. Its body is a graph whose attributes may be references. */
+struct tn__function {
+    const char *domain, *name, *overload;
+    struct tn_graph *body;    /* inputs and outputs are the formals */
+    const char *const *attrs; /* formal attributes without default */
+    const struct tn_attr *attr_defaults;
+    uint32_t n_attrs, n_attr_defaults;
+};
+
+/* Something that must stay open while the model lives (a file mapping). */
+struct tn__resource {
+    struct tn__resource *next;
+    void (*release)(void *arg);
+    void *arg;
+    /* Tells the system that [data, data + size) is not needed for now; may be NULL. */
+    void (*forget)(void *arg, const void *data, uint64_t size);
+    const void *data; /* extent, so that the resource of a pointer can be found */
+    uint64_t size;
+};
+
+struct tn__model {
+    struct tn_arena *arena;
+    struct tn__symbols *symbols; /* dimension symbols of the whole model */
+    int64_t ir_version, model_version;
+    const char *producer_name, *producer_version, *domain, *doc;
+    const char *path; /* for messages; "" when from memory */
+    struct tn__opset *opsets;
+    uint32_t n_opsets;
+    struct tn__pair *metadata;
+    uint32_t n_metadata;
+    struct tn__function *functions;
+    uint32_t n_functions;
+    struct tn_graph *graph;
+    struct tn_graph *graphs; /* all, linked by next_graph */
+    struct tn__resource *resources;
+    const char **warnings; /* sentences to show once */
+    uint32_t n_warnings, cap_warnings;
+};
+
+/* ---- building (graph_build.c) --------------------------------------------------------
+ */
+
+/* NULL when there is no memory. */
+struct tn__model *tn__model_create(void);
+void tn__model_destroy(struct tn__model *model);
+/* Takes over the release of a resource; on failure it is released at once. */
+tn_status tn__model_own(
+    struct tn__model *model, const struct tn__resource *resource, struct tn_diag *diag);
+/* Lets the pages of a constant go, when a resource of the model backs them. */
+void tn__model_forget(struct tn__model *model, const void *data, uint64_t size);
+tn_status tn__model_warn(struct tn__model *model, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* An empty graph of the model; parent may be NULL. Opsets are the model's until changed.
+ */
+struct tn_graph *tn__graph_create(struct tn__model *model, struct tn_graph *parent);
+/* A value of this name (copied); TN_NO_ID on no memory. The name must be new in the
+ * graph; NULL or "" invents one. */
+tn_value_id tn__graph_add_value(struct tn_graph *g, const char *name);
+/* Value of a name in this graph, TN_NO_ID when there is none. */
+tn_value_id tn__graph_find(const struct tn_graph *g, const char *name);
+/* As find, and when an enclosing graph has the name, a capture is made in every graph on
+ * the way. TN_NO_ID when no scope has it or there is no memory. */
+tn_value_id tn__graph_capture(struct tn_graph *g, const char *name);
+tn_status tn__graph_add_input(struct tn_graph *g, tn_value_id v, struct tn_diag *diag);
+tn_status tn__graph_add_output(struct tn_graph *g, tn_value_id v, struct tn_diag *diag);
+/* Appends a node at the end; names, domain and ids are copied, attributes deep-copied
+ * except tensor data and graphs. The producers of its outputs are set: each must be a
+ * value without one. */
+tn_status tn__graph_add_node(struct tn_graph *g, const char *name, const char *domain,
+    const char *op_type, const tn_value_id *inputs, uint32_t n_inputs,
+    const tn_value_id *outputs, uint32_t n_outputs, const struct tn_attr *attrs,
+    uint32_t n_attrs, tn_node_id *out_id, struct tn_diag *diag);
+tn_status tn__graph_set_type(
+    struct tn_graph *g, tn_value_id v, const struct tn_type *type, struct tn_diag *diag);
+/* Deep copy of an attribute into the arena, except tensor data and graphs. */
+tn_status tn__attr_copy(struct tn_arena *arena, const struct tn_attr *src,
+    struct tn_attr *out, struct tn_diag *diag);
+
+/* ---- reading -------------------------------------------------------------------------
+ */
+
+static inline struct tn__value *tn__value_at(const struct tn_graph *g, tn_value_id v) {
+    return &g->values[v];
+}
+
+static inline struct tn__node *tn__node_at(const struct tn_graph *g, tn_node_id id) {
+    return &g->nodes[id];
+}
+
+/* Live nodes in topological order. */
+const tn_node_id *tn__graph_order(const struct tn_graph *g, uint32_t *out_n);
+/* Attributes of type GRAPH(S) of a node, called for each subgraph. */
+typedef tn_status (*tn__subgraph_fn)(void *arg, struct tn_graph *sub);
+tn_status tn__node_subgraphs(const struct tn__node *node, tn__subgraph_fn fn, void *arg);
+/* "'name'" or "#id" of a node for messages, into buf. */
+const char *tn__node_label(const struct tn__node *node, char *buf, size_t size);
+/* "domain.Type-version", "Type-version" in ai.onnx. */
+const char *tn__node_op_label(const struct tn__node *node, char *buf, size_t size);
+/* Fills diag's node and op fields from the node when they are still empty; returns
+ * status. */
+tn_status tn__node_context(
+    struct tn_diag *diag, const struct tn__node *node, tn_status status);
+
+/* ---- topology (topo.c) ---------------------------------------------------------------
+ */
+
+/* Sorts the order topologically, stable with respect to the present one. A cycle is
+ * TN_INVALID_MODEL that names its nodes. *out_changed may be NULL. Subgraphs of nodes
+ * count through their captures. */
+tn_status tn__graph_sort(struct tn_graph *g, bool *out_changed, struct tn_diag *diag);
+
+/* ---- editing (graph_edit.c) ----------------------------------------------------------
+ */
+
+/* The public table. Its add_node and infer_node need hooks that the infer room sets for a
+ * session; without them types stay unknown. */
+extern const struct tn_graph_api tn__graph_api;
+
+/* Called after a node was added or asked to be inferred: resolves (since 0) and infers
+ * it. */
+struct tn__graph_hooks {
+    tn_status (*node_added)(void *arg, struct tn_graph *g, tn_node_id id, int32_t since,
+        struct tn_diag *diag);
+    tn_status (*infer)(
+        void *arg, struct tn_graph *g, tn_node_id id, struct tn_diag *diag);
+    void *arg;
+};
+void tn__model_set_hooks(struct tn__model *model, const struct tn__graph_hooks *hooks);
+
+/* Makes a value a constant: `tensor` must live as long as the model. Its producer, if
+ * any, loses this output. */
+tn_status tn__graph_set_constant(struct tn_graph *g, tn_value_id v,
+    const struct tn_tensor *tensor, struct tn_diag *diag);
+/* Removes nodes none of whose outputs is read; returns how many. */
+uint32_t tn__graph_sweep(struct tn_graph *g);
+/* Checks every invariant (uses, producers, order); for tests and debug builds. */
+tn_status tn__graph_verify(const struct tn_graph *g, struct tn_diag *diag);
+
+/* ---- symbols (symdim.c) --------------------------------------------------------------
+ */
+
+struct tn__symbols *tn__symbols_create(struct tn_arena *arena);
+void tn__symbols_destroy(struct tn__symbols *symbols);
+/* The symbol of a name (made when new); TN_DIM_UNKNOWN on no memory. */
+int64_t tn__symbol_named(struct tn__symbols *symbols, const char *name);
+/* A new symbol without a name. */
+int64_t tn__symbol_fresh(struct tn__symbols *symbols);
+/* Interned arithmetic, op is TN_DIM_ADD …: canonical sums of products, so that N + 2 + 3
+ * and 5 + N are one symbol, (N * 4) / 4 is N. */
+int64_t tn__symbol_op(struct tn__symbols *symbols, uint32_t op, int64_t a, int64_t b);
+/* "N", "N + 5" …, NULL for a nameless symbol; borrowed. */
+const char *tn__symbol_text(struct tn__symbols *symbols, int64_t dim);
+/* Gives a symbol a size for good; a different size before is false. */
+bool tn__symbol_bind(struct tn__symbols *symbols, int64_t symbol, int64_t size);
+/* The size of a symbol or expression once its parts are bound; the symbol itself when
+ * not. */
+int64_t tn__symbol_resolve(struct tn__symbols *symbols, int64_t dim);
+uint32_t tn__symbols_count(const struct tn__symbols *symbols);
+
+#endif
