@@ -10,11 +10,15 @@
 #include <string.h>
 
 enum {
-    /* Rows whose stretch of A stays in the second-level cache while the panels pass by.
-     */
-    BLOCK_ROWS = 196,
-    /* A stretch of A small enough to walk a panel through all of k at once. */
-    SMALL_A = 64 * 1024,
+    /* Floats of a group of panels, one block of k deep: stays in the second-level cache
+     * while all rows pass by. */
+    GROUP_B = 64 * 1024,
+    /* Rows a multiple of this many floats apart fall into the same sets of the
+     * first-level cache; more of them than it has ways throw each other out. They are
+     * copied apart if enough panels share the copy. */
+    ALIASING = 1024,
+    COPY_MIN_PANELS = 4,
+    COPY_STRIDE = TN_GEMM_MAX_KC + 16,
     /* Fewer rows than this use a row-major B where it is: packing costs two passes over
        it. */
     PACK_MIN_ROWS = 8
@@ -80,65 +84,81 @@ void tn_gemm_pack(const struct tn_gemm_kernels *kernels, float *dst, size_t pane
     }
 }
 
-/* A stretch of k against one or more panels: where B is and which part of k this is. */
+/* A stretch of k against a group of panels: where B is and which part of k this is. */
 struct block {
     const float *b;
+    const float *next; /* what is wanted after this block, laid out like b */
     size_t ldb, panel_stride;
-    size_t panel, group; /* first panel and how many */
+    size_t p0, p1;
     size_t k0, k1;
 };
 
-/* Rows m0 .. m1-1, in tiles as equal as can be. */
-static void run_block(const struct tn_gemm_kernels *kernels, const struct tn_gemm *g,
-    const struct block *block, size_t m0, size_t m1) {
+/* One tile of rows against the panels of a block. `rows` holds what does not change on
+ * the way. */
+static void run_tile(const struct tn_gemm_kernels *kernels, const struct tn_gemm *g,
+    const struct block *block, const struct tn_gemm_tile *rows, size_t m, size_t ahead) {
     const struct tn_gemm_epilogue *e = g->epilogue ? g->epilogue : &no_epilogue;
-    const size_t col = block->panel * kernels->nr;
-    const float *a[TN_GEMM_MAX_ROWS];
     float *c[TN_GEMM_MAX_ROWS];
     const float *residual[TN_GEMM_MAX_ROWS];
-    struct tn_gemm_tile t = {.cols = min_size(block->group * kernels->nr, g->n - col),
-        .taps = 1,
-        .k = block->k1 - block->k0,
-        .a = a,
-        .a_tap = &zero_tap,
-        .b_tap = &zero_tap_b,
-        .b = block->b,
-        .ldb = block->ldb,
-        .panel_stride = block->panel_stride,
-        .c = c,
-        .alpha = e->alpha,
-        .beta = e->beta,
-        .lo = e->lo,
-        .hi = e->hi,
-        .residual = e->residual ? residual : NULL,
-        .bias_col = e->bias_col ? e->bias_col + col : NULL,
-        .accumulate = block->k0 > 0,
-        .finish = block->k1 == g->k};
-    size_t tiles = (m1 - m0 + kernels->rows - 1) / kernels->rows;
-    for (size_t m = m0; m < m1; m += t.rows, tiles--) {
-        t.rows = (m1 - m + tiles - 1) / tiles;
-        t.bias_row = e->bias_row ? e->bias_row + m : NULL;
-        for (size_t i = 0; i < t.rows; i++) {
-            a[i] = g->a + (m + i) * g->lda + block->k0;
+    const size_t most = kernels->panels[rows->rows];
+    struct tn_gemm_tile t = *rows;
+    size_t count;
+    t.bias_row = e->bias_row ? e->bias_row + m : NULL;
+    t.residual = e->residual ? residual : NULL;
+    t.c = c;
+    for (size_t p = block->p0; p < block->p1; p += count) {
+        const size_t col = p * kernels->nr;
+        count = block->p1 - p >= most ? most : 1;
+        t.cols = min_size(count * kernels->nr, g->n - col);
+        t.b = block->b + (p - block->p0) * block->panel_stride;
+        t.next = block->next + (p - block->p0) * block->panel_stride + ahead;
+        t.bias_col = e->bias_col ? e->bias_col + col : NULL;
+        for (size_t i = 0; i < t.rows; i++)
             c[i] = g->c + (m + i) * g->ldc + col;
-            if (e->residual) residual[i] = e->residual + (m + i) * e->ld_residual + col;
+        for (size_t i = 0; i < t.rows && e->residual; i++) {
+            residual[i] = e->residual + (m + i) * e->ld_residual + col;
         }
         kernels->tile(&t);
         if (t.finish && e->post) e->post(e->post_arg, c, t.rows, t.cols);
     }
 }
 
-/* One block of k over the panels. */
-static void run_panels(const struct tn_gemm_kernels *kernels, const struct tn_gemm *g,
-    size_t k0, size_t k1, size_t m0, size_t m1, size_t p0, size_t p1) {
-    const size_t step = m1 - m0 <= kernels->rows ? kernels->panels[m1 - m0] : 1;
-    struct block block = {
-        .ldb = kernels->nr, .panel_stride = g->k * kernels->nr, .k0 = k0, .k1 = k1};
-    for (size_t p = p0; p < p1; p += block.group) {
-        block.panel = p;
-        block.group = p1 - p >= step ? step : 1;
-        block.b = g->b + p * block.panel_stride + k0 * kernels->nr;
-        run_block(kernels, g, &block, m0, m1);
+/* Rows m0 .. m1-1, in tiles as equal as can be: a tile's rows stay in the first-level
+ * cache while the group of panels passes by. */
+static void run_block(const struct tn_gemm_kernels *kernels, const struct tn_gemm *g,
+    const struct block *block, size_t m0, size_t m1) {
+    const struct tn_gemm_epilogue *e = g->epilogue ? g->epilogue : &no_epilogue;
+    alignas(TN_GEMM_ALIGN) float copy[TN_GEMM_MAX_ROWS * COPY_STRIDE];
+    const float *a[TN_GEMM_MAX_ROWS];
+    const size_t depth = block->k1 - block->k0;
+    const bool aliasing =
+        g->lda % ALIASING == 0 && block->p1 - block->p0 >= COPY_MIN_PANELS;
+    struct tn_gemm_tile t = {.taps = 1,
+        .k = depth,
+        .a = a,
+        .a_tap = &zero_tap,
+        .b_tap = &zero_tap_b,
+        .ldb = block->ldb,
+        .panel_stride = block->panel_stride,
+        .alpha = e->alpha,
+        .beta = e->beta,
+        .lo = e->lo,
+        .hi = e->hi,
+        .accumulate = block->k0 > 0,
+        .finish = block->k1 == g->k};
+    size_t ahead = 0;
+    size_t tiles = (m1 - m0 + kernels->rows - 1) / kernels->rows;
+    for (size_t m = m0; m < m1; m += t.rows, tiles--) {
+        t.rows = (m1 - m + tiles - 1) / tiles;
+        for (size_t i = 0; i < t.rows; i++)
+            a[i] = g->a + (m + i) * g->lda + block->k0;
+        for (size_t i = 0; i < t.rows && aliasing; i++) {
+            memcpy(copy + i * COPY_STRIDE, a[i], depth * sizeof(float));
+            a[i] = copy + i * COPY_STRIDE;
+        }
+        run_tile(kernels, g, block, &t, m, ahead);
+        ahead += 16 * depth;
+        if (ahead >= depth * kernels->nr) ahead = 0;
     }
 }
 
@@ -146,51 +166,60 @@ static size_t next_k(const struct tn_gemm_kernels *kernels, size_t k0, size_t k)
     return k - k0 > kernels->kc ? k0 + kernels->kc : k;
 }
 
-/* All of k, either panel by panel (B is read in its own order, A stays in cache) or block
- * by block. */
-static void run_rows(const struct tn_gemm_kernels *kernels, const struct tn_gemm *g,
-    size_t m0, size_t m1, size_t p0, size_t p1) {
-    const size_t panels = m1 - m0 <= kernels->rows ? kernels->panels[m1 - m0] : 1;
-    const bool small = g->k <= SMALL_A / (m1 - m0);
-    const size_t step = small ? panels : p1 - p0;
-    for (size_t p = p0; p < p1; p += step) {
-        size_t k0 = 0, k1;
-        do {
-            k1 = next_k(kernels, k0, g->k);
-            run_panels(kernels, g, k0, k1, m0, m1, p, min_size(p + step, p1));
-            k0 = k1;
-        } while (k1 < g->k);
-    }
+/* All of k for one group of panels. */
+static void run_group(const struct tn_gemm_kernels *kernels, const struct tn_gemm *g,
+    size_t m0, size_t m1, size_t p0, size_t p1, size_t next_p) {
+    const size_t stride = g->k * kernels->nr;
+    struct block block = {.ldb = kernels->nr, .panel_stride = stride, .p0 = p0, .p1 = p1};
+    do {
+        block.k1 = next_k(kernels, block.k0, g->k);
+        block.b = g->b + p0 * stride + block.k0 * kernels->nr;
+        block.next = block.k1 < g->k ? g->b + p0 * stride + block.k1 * kernels->nr
+                                     : g->b + next_p * stride;
+        run_block(kernels, g, &block, m0, m1);
+        block.k0 = block.k1;
+    } while (block.k1 < g->k);
 }
 
 void tn_gemm_run(const struct tn_gemm_kernels *kernels, const struct tn_gemm *gemm,
     size_t m0, size_t m1, size_t p0, size_t p1) {
-    if (p0 >= p1) return;
-    for (size_t m = m0; m < m1;) {
-        size_t next = m1 - m > BLOCK_ROWS + kernels->rows ? m + BLOCK_ROWS : m1;
-        run_rows(kernels, gemm, m, next, p0, p1);
-        m = next;
+    if (m0 >= m1) return;
+    /* a few rows: all of k for as many panels as one tile has, so that B is read in its
+     * order */
+    const bool few = m1 - m0 <= kernels->rows;
+    const size_t group =
+        few ? kernels->panels[m1 - m0] : GROUP_B / (kernels->kc * kernels->nr);
+    for (size_t p = p0; p < p1; p += group) {
+        run_group(kernels, gemm, m0, m1, p, min_size(p + group, p1),
+            p + group < p1 ? p + group : p);
     }
 }
 
 void tn_gemm_plain(const struct tn_gemm_kernels *kernels, const struct tn_gemm *gemm,
     bool b_transposed, size_t m0, size_t m1, size_t p0, size_t p1) {
     alignas(TN_GEMM_ALIGN) float packed[TN_GEMM_MAX_KC * TN_GEMM_MAX_NR];
-    const size_t nr = kernels->nr, ldb = gemm->ldb;
+    const size_t nr = kernels->nr, ldb = gemm->ldb, full = gemm->n / nr;
     const size_t row_stride = b_transposed ? 1 : ldb, col_stride = b_transposed ? ldb : 1;
+    const bool in_place = !b_transposed && m1 - m0 < PACK_MIN_ROWS;
+    const size_t depth = min_size(gemm->k, kernels->kc);
+    const size_t fits = in_place ? kernels->panels[1] : kernels->kc / (depth ? depth : 1);
     if (m0 >= m1) return;
-    for (size_t p = p0; p < p1; p++) {
-        const size_t col = p * nr, cols = min_size(nr, gemm->n - col);
-        struct block block = {.panel = p, .group = 1};
+    struct block block = {.p0 = p0};
+    for (; block.p0 < p1; block.p0 = block.p1) {
+        const bool pack = !in_place || block.p0 >= full;
+        block.p1 = min_size(block.p0 + fits, pack ? p1 : min_size(p1, full));
+        block.k0 = 0;
         do {
             block.k1 = next_k(kernels, block.k0, gemm->k);
-            block.b = gemm->b + block.k0 * row_stride + col * col_stride;
-            block.ldb = ldb;
-            if (b_transposed || cols < nr || m1 - m0 >= PACK_MIN_ROWS) {
-                pack_panel(kernels, packed, block.b, row_stride, col_stride,
-                    block.k1 - block.k0, cols);
-                block.b = packed;
-                block.ldb = nr;
+            const size_t k = block.k1 - block.k0;
+            const float *b = gemm->b + block.k0 * row_stride + block.p0 * nr * col_stride;
+            block.b = pack ? packed : b;
+            block.next = block.b;
+            block.ldb = pack ? nr : ldb;
+            block.panel_stride = pack ? k * nr : nr;
+            if (pack) {
+                tn_gemm_pack(kernels, packed, k * nr, b, row_stride, col_stride, k,
+                    gemm->n - block.p0 * nr, 0, block.p1 - block.p0);
             }
             run_block(kernels, gemm, &block, m0, m1);
             block.k0 = block.k1;

@@ -79,6 +79,7 @@ struct tn_gemm_tile {
     const ptrdiff_t *a_tap;
     const size_t *b_tap;
     const float *b;
+    const float *next; /* a stretch of B that is wanted soon: a hint, never read */
     size_t ldb;
     size_t panel_stride;
     float *const *c;

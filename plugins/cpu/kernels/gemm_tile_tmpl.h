@@ -24,6 +24,8 @@ static ALWAYS_INLINE void tile_body(
     for (int i = 0; i < rows; i++)
         a[i] = t->a[i];
 
+    const bool tall = rows >= TALL;
+    const float *next = t->next;
     const size_t ldb = t->ldb, panel_stride = t->panel_stride, count = t->k;
     for (size_t tap = 0; tap < t->taps; tap++) {
         const float *b = t->b + t->b_tap[tap];
@@ -44,7 +46,9 @@ static ALWAYS_INLINE void tile_body(
                     acc[i * width + v] = vf_fma(av, bv[v], acc[i * width + v]);
                 }
             }
+            if (tall) __builtin_prefetch(next, 0, 2);
             b += ldb;
+            next += 16;
         }
     }
 

@@ -1,6 +1,7 @@
 /* GEMM tiles for AVX2 and FMA: 6 rows × 16 columns in 12 of the 16 registers. */
 #include "../simd/f32_avx2.h"
 
+enum { TALL = 5 };
 #include "../gemm_tile_tmpl.h"
 
 enum { ROWS = 6, KC = 256 };

@@ -3,6 +3,7 @@
  * because image sizes are multiples of 7. */
 #include "../simd/f32_avx512.h"
 
+enum { TALL = 10 };
 #include "../gemm_tile_tmpl.h"
 
 enum { ROWS = 14, KC = 256 };
