@@ -20,22 +20,23 @@
 struct tn_op_def;
 struct tn__symbols;
 
-/* ---- objects -------------------------------------------------------------------------
- */
+/* ---- objects -------------------------------------------------------- */
 
-#define TN_VALUE_INPUT 1u /* a graph input */
-#define TN_VALUE_INITIALIZER                                                             \
-    2u                      /* has `constant`; with INPUT too: an overridable default */
-#define TN_VALUE_OUTPUT 4u  /* listed as an output of its graph */
-#define TN_VALUE_CAPTURE 8u /* a subgraph's name for `outer` of the parent */
-#define TN_VALUE_DECLARED                                                                \
-    16u /* `type` was declared by the model (value_info, in, out)                        \
-         */
+/* Flags of a value: a graph input; has `constant` (with INPUT too: an overridable default); an
+ * output of its graph; a subgraph's name for `outer` of the parent; `type` was declared. */
+enum {
+    TN_VALUE_INPUT = 1,
+    TN_VALUE_INITIALIZER = 2,
+    TN_VALUE_OUTPUT = 4,
+    TN_VALUE_CAPTURE = 8,
+    TN_VALUE_DECLARED = 16
+};
 
-/* One reader of a value: node input slot, or a subgraph's capture. */
+/* One reader of a value: an input slot of a node, or a capture by a subgraph of a node. */
 struct tn__use {
     tn_node_id node;
-    uint32_t index; /* input index; UINT32_MAX for a capture by a subgraph of the node */
+    uint32_t index;       /* input index, or the capturing value's id in `sub` */
+    struct tn_graph *sub; /* the capturing subgraph, NULL for an input slot */
 };
 
 struct tn__value {
@@ -47,7 +48,8 @@ struct tn__value {
     uint32_t flags; /* TN_VALUE_* */
     tn_node_id producer;
     uint32_t producer_index;
-    tn_value_id outer; /* CAPTURE: value id in graph->parent */
+    tn_value_id outer;  /* CAPTURE: value id in graph->parent … */
+    uint32_t outer_pos; /* … and the place among that value's uses */
     uint32_t n_uses, cap_uses;
     struct tn__use *uses;
 };
@@ -56,10 +58,12 @@ struct tn__node {
     struct tn_node view;         /* what plugins see; arrays in the arena */
     const struct tn_op_def *def; /* set by resolution; NULL before */
     uint32_t cap_inputs, cap_outputs, cap_attrs;
-    bool dead;            /* removed */
-    bool is_function;     /* calls a function of the model */
-    uint32_t order;       /* position in graph->order */
-    const char *overload; /* of a function call, "" */
+    uint32_t *use_pos;     /* [cap_inputs]: place of input i among its value's uses */
+    tn_node_id prev, next; /* neighbours in the order */
+    uint32_t mark;         /* scratch of traversals */
+    bool dead;             /* removed */
+    bool is_function;      /* calls a function of the model */
+    const char *overload;  /* of a function call, "" */
 };
 
 struct tn_graph {
@@ -74,13 +78,17 @@ struct tn_graph {
     uint32_t n_values, cap_values;
     struct tn__node *nodes; /* by id, dead ones included */
     uint32_t n_nodes, cap_nodes;
-    tn_node_id *order; /* topological; dead nodes are removed when it is read */
+    tn_node_id first, last; /* the order as a list … */
+    tn_node_id *order; /* … and as an array, made anew when it is read after an edit */
     uint32_t n_order, cap_order;
     bool order_dirty;
+    uint32_t n_live; /* nodes that are not dead */
+    uint32_t stamp;  /* last value of a node's mark */
     tn_value_id *inputs;
     uint32_t n_inputs, cap_inputs;
     tn_value_id *outputs;
-    uint32_t n_outputs, cap_outputs;
+    const char **output_names; /* [n_outputs]: an edit may put another value there */
+    uint32_t n_outputs, cap_outputs, cap_output_names;
     struct tn_str_map names;     /* value name → id; memory outside the arena */
     uint32_t fresh;              /* counter for invented names */
     struct tn_graph *next_graph; /* all graphs of the model, for destruction */
@@ -104,6 +112,17 @@ struct tn__function {
     const char *const *attrs; /* formal attributes without default */
     const struct tn_attr *attr_defaults;
     uint32_t n_attrs, n_attr_defaults;
+};
+
+/* What the infer room adds to edits: called after a node was added or asked to be
+ * inferred. The node is resolved (since 0: to the newest version) and its outputs get
+ * types. */
+struct tn__graph_hooks {
+    tn_status (*node_added)(void *arg, struct tn_graph *g, tn_node_id id, int32_t since,
+        struct tn_diag *diag);
+    tn_status (*infer)(
+        void *arg, struct tn_graph *g, tn_node_id id, struct tn_diag *diag);
+    void *arg;
 };
 
 /* Something that must stay open while the model lives (a file mapping). */
@@ -132,7 +151,8 @@ struct tn__model {
     struct tn_graph *graph;
     struct tn_graph *graphs; /* all, linked by next_graph */
     struct tn__resource *resources;
-    const char **warnings; /* sentences to show once */
+    struct tn__graph_hooks hooks; /* functions NULL until the infer room sets them */
+    const char **warnings;        /* sentences to show once */
     uint32_t n_warnings, cap_warnings;
 };
 
@@ -162,12 +182,13 @@ tn_value_id tn__graph_find(const struct tn_graph *g, const char *name);
  * the way. TN_NO_ID when no scope has it or there is no memory. */
 tn_value_id tn__graph_capture(struct tn_graph *g, const char *name);
 tn_status tn__graph_add_input(struct tn_graph *g, tn_value_id v, struct tn_diag *diag);
+/* Under the value's name. The same value may be listed twice. */
 tn_status tn__graph_add_output(struct tn_graph *g, tn_value_id v, struct tn_diag *diag);
-/* Appends a node at the end; names, domain and ids are copied, attributes deep-copied
- * except tensor data and graphs. The producers of its outputs are set: each must be a
- * value without one. */
-tn_status tn__graph_add_node(struct tn_graph *g, const char *name, const char *domain,
-    const char *op_type, const tn_value_id *inputs, uint32_t n_inputs,
+/* Inserts a node in front of `before`, TN_NO_ID = at the end; names, domain and ids are
+ * copied, attributes deep-copied except tensor data and graphs. The producers of its
+ * outputs are set: each must be a value without one. */
+tn_status tn__graph_add_node(struct tn_graph *g, tn_node_id before, const char *name,
+    const char *domain, const char *op_type, const tn_value_id *inputs, uint32_t n_inputs,
     const tn_value_id *outputs, uint32_t n_outputs, const struct tn_attr *attrs,
     uint32_t n_attrs, tn_node_id *out_id, struct tn_diag *diag);
 tn_status tn__graph_set_type(
@@ -176,8 +197,7 @@ tn_status tn__graph_set_type(
 tn_status tn__attr_copy(struct tn_arena *arena, const struct tn_attr *src,
     struct tn_attr *out, struct tn_diag *diag);
 
-/* ---- reading -------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------- */
 
 static inline struct tn__value *tn__value_at(const struct tn_graph *g, tn_value_id v) {
     return &g->values[v];
@@ -187,7 +207,8 @@ static inline struct tn__node *tn__node_at(const struct tn_graph *g, tn_node_id 
     return &g->nodes[id];
 }
 
-/* Live nodes in topological order. */
+/* Live nodes in topological order: a snapshot, which stays readable while the graph is
+ * edited but then lists removed nodes and misses new ones. */
 const tn_node_id *tn__graph_order(const struct tn_graph *g, uint32_t *out_n);
 /* Attributes of type GRAPH(S) of a node, called for each subgraph. */
 typedef tn_status (*tn__subgraph_fn)(void *arg, struct tn_graph *sub);
@@ -212,26 +233,15 @@ tn_status tn__graph_sort(struct tn_graph *g, bool *out_changed, struct tn_diag *
 /* ---- editing (graph_edit.c) ----------------------------------------------------------
  */
 
-/* The public table. Its add_node and infer_node need hooks that the infer room sets for a
- * session; without them types stay unknown. */
+/* The public table. Without model->hooks added nodes stay unresolved and untyped. */
 extern const struct tn_graph_api tn__graph_api;
-
-/* Called after a node was added or asked to be inferred: resolves (since 0) and infers
- * it. */
-struct tn__graph_hooks {
-    tn_status (*node_added)(void *arg, struct tn_graph *g, tn_node_id id, int32_t since,
-        struct tn_diag *diag);
-    tn_status (*infer)(
-        void *arg, struct tn_graph *g, tn_node_id id, struct tn_diag *diag);
-    void *arg;
-};
-void tn__model_set_hooks(struct tn__model *model, const struct tn__graph_hooks *hooks);
 
 /* Makes a value a constant: `tensor` must live as long as the model. Its producer, if
  * any, loses this output. */
 tn_status tn__graph_set_constant(struct tn_graph *g, tn_value_id v,
     const struct tn_tensor *tensor, struct tn_diag *diag);
-/* Removes nodes none of whose outputs is read; returns how many. */
+/* Removes nodes none of whose outputs is read, in subgraphs too, and captures without
+ * readers; returns how many nodes. */
 uint32_t tn__graph_sweep(struct tn_graph *g);
 /* Checks every invariant (uses, producers, order); for tests and debug builds. */
 tn_status tn__graph_verify(const struct tn_graph *g, struct tn_diag *diag);
