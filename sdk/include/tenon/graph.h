@@ -25,6 +25,10 @@ typedef uint32_t tn_value_id;
 /* A dimension: >= 0 is its size, < 0 is a symbol. Two equal symbols are equal sizes. */
 #define TN_DIM_UNKNOWN                                                                   \
     INT64_MIN /* a size nothing is known of; a new symbol where stored */
+/* Symbols of the host lie at and below this number. In the content of a tensor
+ * (dims_value) a negative number above it is that number, such as the -1 of a wanted
+ * shape. */
+#define TN_DIM_SYMBOL_MAX (-(INT64_C(1) << 62))
 
 /* A type with its shape. Frozen. `rank` -1 = unknown rank (dims NULL). For a sequence,
  * map or optional, dtype, rank and dims describe the tensors inside. */

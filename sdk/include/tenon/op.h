@@ -67,8 +67,8 @@ struct tn_infer {
     /* Content of input i when it is known, else NULL. */
     const struct tn_tensor *(*value)(void *self, uint32_t i);
     /* Content of input i when it is a short integer tensor (int32 or int64, rank 0 or 1)
-     * of which at least the length is known: sizes or symbols, TN_DIM_UNKNOWN where
-     * nothing is known of an element. NULL otherwise. */
+     * of which at least the length is known: numbers, symbols (<= TN_DIM_SYMBOL_MAX),
+     * TN_DIM_UNKNOWN where nothing is known of an element. NULL otherwise. */
     const int64_t *(*dims_value)(void *self, uint32_t i, uint32_t *out_n);
     /* Type and shape of output o. dims are copied. Merged with what was declared; a
      * contradiction is an error that names both. */
@@ -78,7 +78,7 @@ struct tn_infer {
     /* Full content of output o: a tensor that outlives the session (an attribute's). */
     tn_status (*set_value)(void *self, uint32_t o, const struct tn_tensor *tensor);
     /* Arithmetic on dimensions: TN_DIM_ADD …; symbols are simplified and interned, so
-     * equal expressions are equal numbers. Overflow and division by zero give
+     * equal expressions are equal numbers. Results may be negative numbers. Overflow and division by zero give
      * TN_DIM_UNKNOWN. */
     int64_t (*dim_op)(void *self, uint32_t op, int64_t a, int64_t b);
     /* Infers a subgraph attribute for these input types (n may be less than the
@@ -280,7 +280,8 @@ struct tn_cost {
     double bytes;
 };
 
-#define TN_KERNEL_SERIAL 1u /* compute is not reentrant: the host serialises its calls   \
+#define TN_KERNEL_SERIAL                                                                 \
+    1u /* compute is not reentrant: the host serialises its calls   \
                              */
 
 struct tn_kernel_def {
