@@ -1,0 +1,49 @@
+/* The thin vector layer: one set of names for a vector of f32 (vf), of int32 (vi), of f64
+ * (vd, as many lanes as vf) and a lane mask (vm) at every level, so that a kernel body is
+ * written once and compiled per level. The level is the one the translation unit is
+ * compiled for; VF_LANES is 1 at the scalar level.
+ *
+ * Contracts that the levels share bit for bit, NaN payloads apart:
+ * vf_max(a, b) is a > b ? a : b and vf_min(a, b) is a < b ? a : b: a NaN in either gives
+ * b. vf_fma(a, b, c) is a b + c and vf_fnma(a, b, c) is c - a b, each rounded once.
+ * vf_select(m, a, b) is m ? a : b. Comparisons with NaN are false.
+ * vf_ldexp(a, n) is a 2^n rounded once, n integral, |n| <= 250, a normal, 0, inf or NaN.
+ * vf_load_n reads the first n < VF_LANES elements, the other lanes are 0; vf_store_n
+ * writes n of them; neither touches memory beyond. */
+#ifndef TENON_CPU_SIMD_VF_H
+#define TENON_CPU_SIMD_VF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__AVX512F__)
+#include "vf_avx512.h"
+#define TN_LEVEL_NAME(name) name##_avx512
+#elif defined(__AVX2__)
+#include "vf_avx2.h"
+#define TN_LEVEL_NAME(name) name##_avx2
+#else
+#include "vf_scalar.h"
+#define TN_LEVEL_NAME(name) name##_c
+#endif
+
+/* Horner's rule: c[0] + c[1] x + … + c[n - 1] x^(n-1); unrolled, since n is a constant.
+ */
+static inline vf vf_poly(vf x, const float *c, int n) {
+    vf sum = vf_set1(c[n - 1]);
+    for (int i = n - 2; i >= 0; i--)
+        sum = vf_fma(sum, x, vf_set1(c[i]));
+    return sum;
+}
+
+static inline vd vd_poly(vd x, const double *c, int n) {
+    vd sum = vd_set1(c[n - 1]);
+    for (int i = n - 2; i >= 0; i--)
+        sum = vd_fma(sum, x, vd_set1(c[i]));
+    return sum;
+}
+
+#define VF_POLY(x, c) vf_poly(x, c, (int)(sizeof(c) / sizeof((c)[0])))
+#define VD_POLY(x, c) vd_poly(x, c, (int)(sizeof(c) / sizeof((c)[0])))
+
+#endif

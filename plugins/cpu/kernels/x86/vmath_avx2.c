@@ -1,0 +1,2 @@
+/* Vector mathematics at the AVX2 level. */
+#include "../vmath_tmpl.h"

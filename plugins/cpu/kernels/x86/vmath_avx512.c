@@ -1,0 +1,2 @@
+/* Vector mathematics at the AVX-512 level. */
+#include "../vmath_tmpl.h"
