@@ -77,6 +77,7 @@ static const struct {
     void (*run)(enum tn_isa isa);
 } areas[] = {
     {"gemm", bench_gemm},
+    {"conv", bench_conv},
 };
 
 int main(int argc, char **argv) {
