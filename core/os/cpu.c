@@ -137,7 +137,10 @@ const char *tn__cpu_names(uint64_t features, char *buf, size_t size) {
         if (!(features & feature_names[i].bit)) continue;
         int n = snprintf(
             buf + used, size - used, "%s%s", used ? " " : "", feature_names[i].name);
-        if (n < 0 || (size_t)n >= size - used) break;
+        if (n < 0 || (size_t)n >= size - used) {
+            buf[used] = '\0'; /* no half name */
+            break;
+        }
         used += (size_t)n;
     }
     if (used == 0) snprintf(buf, size, "scalar");
