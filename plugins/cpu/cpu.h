@@ -1,0 +1,23 @@
+/* What the whole plugin shares: its state, one per host, handed to kernels as
+ * ctx->plugin_state. Immutable after init. */
+#ifndef TENON_CPU_H
+#define TENON_CPU_H
+
+#include "kernels/gemm.h"
+#include "kernels/isa.h"
+#include "tenon/op.h"
+#include "tenon/plugin.h"
+
+struct tn__cpu {
+    const struct tn_host *host;
+    enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
+    struct tn_gemm_kernels gemm;
+    const struct tn_op_def **ops; /* the tables of all families, as pointers */
+    const struct tn_kernel_def **kernels;
+    uint32_t n_ops, n_kernels;
+};
+
+/* The provider "cpu" (provider.c). */
+extern const struct tn_provider_def tn__cpu_provider;
+
+#endif
