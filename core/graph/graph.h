@@ -253,6 +253,10 @@ struct tn__symbols *tn__symbols_create(struct tn_arena *arena);
 void tn__symbols_destroy(struct tn__symbols *symbols);
 /* The symbol of a name (made when new); TN_DIM_UNKNOWN on no memory. */
 int64_t tn__symbol_named(struct tn__symbols *symbols, const char *name);
+/* The symbol of a name, TN_DIM_UNKNOWN when there is none. */
+int64_t tn__symbol_find(const struct tn__symbols *symbols, const char *name);
+/* Name of the index-th symbol, index < tn__symbols_count; NULL for a nameless one. */
+const char *tn__symbol_name(const struct tn__symbols *symbols, uint32_t index);
 /* A new symbol without a name. */
 int64_t tn__symbol_fresh(struct tn__symbols *symbols);
 /* Interned arithmetic, op is TN_DIM_ADD …: canonical sums of products, so that N + 2 + 3
