@@ -1,4 +1,4 @@
-/* Template of the GEMM tile over the vector layer (simd/f32_*.h), included once a level.
+/* Template of the GEMM tile over the vector layer (simd/vf.h), included once a level.
  *
  * Register plan: rows × (2 vectors of a panel) accumulators, the two vectors of B loaded
  * once a step, an element of A broadcast a row. A tile of one or two rows covers several
@@ -6,11 +6,11 @@
  * latency. The includer names the bodies it wants through TILE() and puts them into its
  * table. */
 #include "gemm_rows.h"
+#include "simd/vf.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-#define UNROLL(n) _Pragma(#n)
 
-enum { NR = 2 * VF_LEN, MAX_VECS = 32 };
+enum { NR = 2 * VF_LANES, MAX_VECS = 32 };
 
 static ALWAYS_INLINE void tile_body(
     const struct tn_gemm_tile *t, const int rows, const int vecs, const int panels) {
@@ -19,7 +19,7 @@ static ALWAYS_INLINE void tile_body(
     const float *a[TN_GEMM_MAX_ROWS];
 #pragma GCC unroll 32
     for (int i = 0; i < rows * width; i++)
-        acc[i] = vf_zero();
+        acc[i] = vf_set1(0);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++)
         a[i] = t->a[i];
@@ -36,7 +36,7 @@ static ALWAYS_INLINE void tile_body(
 #pragma GCC unroll 8
             for (int v = 0; v < width; v++) {
                 bv[v] =
-                    vf_load(b + (size_t)(v / vecs) * panel_stride + v % vecs * VF_LEN);
+                    vf_load(b + (size_t)(v / vecs) * panel_stride + v % vecs * VF_LANES);
             }
 #pragma GCC unroll 16
             for (int i = 0; i < rows; i++) {
@@ -56,23 +56,24 @@ static ALWAYS_INLINE void tile_body(
     const vf lo = vf_set1(t->lo), hi = vf_set1(t->hi);
 #pragma GCC unroll 8
     for (int v = 0; v < width; v++) {
-        const size_t col = (size_t)(v / vecs * NR + v % vecs * VF_LEN);
+        const size_t col = (size_t)(v / vecs * NR + v % vecs * VF_LANES);
         if (col >= t->cols) break;
         const size_t n = t->cols - col;
-        const vf bias = t->bias_col ? vf_load_n(t->bias_col + col, n) : vf_zero();
+        const vf bias = t->bias_col ? vf_load_part(t->bias_col + col, n) : vf_set1(0);
 #pragma GCC unroll 16
         for (int i = 0; i < rows; i++) {
             vf base;
             if (t->accumulate) {
-                base = vf_load_n(t->c[i] + col, n);
+                base = vf_load_part(t->c[i] + col, n);
             } else {
                 base = t->bias_row ? vf_add(bias, vf_set1(t->bias_row[i])) : bias;
-                if (t->residual) base = vf_add(base, vf_load_n(t->residual[i] + col, n));
+                if (t->residual)
+                    base = vf_add(base, vf_load_part(t->residual[i] + col, n));
                 base = vf_mul(beta, base);
             }
             vf x = vf_fma(alpha, acc[i * width + v], base);
-            if (t->finish) x = vf_clamp(x, lo, hi);
-            vf_store_n(t->c[i] + col, x, n);
+            if (t->finish) x = vf_between(x, lo, hi);
+            vf_store_part(t->c[i] + col, x, n);
         }
     }
 }

@@ -27,6 +27,22 @@
 #define TN_LEVEL_NAME(name) name##_c
 #endif
 
+/* As vf_load_n and vf_store_n, but n may be any number: all lanes from VF_LANES on. */
+static inline vf vf_load_part(const float *p, size_t n) {
+    return n >= VF_LANES ? vf_load(p) : vf_load_n(p, n);
+}
+static inline void vf_store_part(float *p, vf a, size_t n) {
+    if (n >= VF_LANES) {
+        vf_store(p, a);
+    } else {
+        vf_store_n(p, a, n);
+    }
+}
+/* min(hi, max(lo, a)), by the order of the operands with NaN of a passing through. */
+static inline vf vf_between(vf a, vf lo, vf hi) {
+    return vf_min(hi, vf_max(lo, a));
+}
+
 /* Horner's rule: c[0] + c[1] x + … + c[n - 1] x^(n-1); unrolled, since n is a constant.
  */
 static inline vf vf_poly(vf x, const float *c, int n) {

@@ -1,6 +1,4 @@
 /* GEMM tiles for AVX2 and FMA: 6 rows × 16 columns in 12 of the 16 registers. */
-#include "../simd/f32_avx2.h"
-
 enum { TALL = 5 };
 #include "../gemm_tile_tmpl.h"
 
@@ -26,7 +24,7 @@ static tile_fn *const wide[3] = {NULL, wide_1, wide_2};
 static void tile_avx2(const struct tn_gemm_tile *t) {
     if (t->cols > NR) {
         wide[t->rows](t);
-    } else if (t->cols > VF_LEN) {
+    } else if (t->cols > VF_LANES) {
         full[t->rows](t);
     } else {
         half[t->rows](t);

@@ -1,8 +1,6 @@
 /* GEMM tiles for AVX-512: 14 rows × 32 columns in 28 accumulators, so that a step of k is
  * 28 multiply-adds on 2 loads of B and 14 broadcasts of A. Fourteen and not twelve
  * because image sizes are multiples of 7. */
-#include "../simd/f32_avx512.h"
-
 enum { TALL = 10 };
 #include "../gemm_tile_tmpl.h"
 
@@ -32,7 +30,7 @@ static tile_fn *const wide[4] = {NULL, wide_1, wide_2, wide_3};
 static void tile_avx512(const struct tn_gemm_tile *t) {
     if (t->cols > NR) {
         wide[t->rows](t);
-    } else if (t->cols > VF_LEN) {
+    } else if (t->cols > VF_LANES) {
         full[t->rows](t);
     } else {
         half[t->rows](t);
