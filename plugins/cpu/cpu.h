@@ -5,6 +5,7 @@
 
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
+#include "kernels/vmath.h"
 #include "tenon/op.h"
 #include "tenon/plugin.h"
 
@@ -12,6 +13,7 @@ struct tn__cpu {
     const struct tn_host *host;
     enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
     struct tn_gemm_kernels gemm;
+    struct tn_vmath_kernels vmath;
     const struct tn_op_def **ops; /* the tables of all families, as pointers */
     const struct tn_kernel_def **kernels;
     uint32_t n_ops, n_kernels;

@@ -87,6 +87,7 @@ static tn_status cpu_init(
         return status;
     }
     tn_gemm_kernels_init(&cpu->gemm, cpu->isa);
+    tn_vmath_kernels_init(&cpu->vmath, cpu->isa);
     *out_state = cpu;
     return TN_OK;
 }

@@ -51,6 +51,7 @@ struct tn__family {
 
 /* clang-format off */
 #define TN_FAMILIES(X) \
+    X(matmul) \
     X(shape_view)
 
 #define TN_FAMILY_DECLARE(name) extern const struct tn__family tn__family_##name;
