@@ -181,6 +181,9 @@ tn_value_id tn__graph_find(const struct tn_graph *g, const char *name);
 /* As find, and when an enclosing graph has the name, a capture is made in every graph on
  * the way. TN_NO_ID when no scope has it or there is no memory. */
 tn_value_id tn__graph_capture(struct tn_graph *g, const char *name);
+/* Says which node of the parent has this subgraph as attribute: after the node was added, as
+ * the subgraph was built first. */
+void tn__subgraph_attach(struct tn_graph *sub, tn_node_id parent_node);
 tn_status tn__graph_add_input(struct tn_graph *g, tn_value_id v, struct tn_diag *diag);
 /* Under the value's name. The same value may be listed twice. */
 tn_status tn__graph_add_output(struct tn_graph *g, tn_value_id v, struct tn_diag *diag);
@@ -235,6 +238,8 @@ tn_status tn__graph_sort(struct tn_graph *g, bool *out_changed, struct tn_diag *
 
 /* The public table. Without model->hooks added nodes stay unresolved and untyped. */
 extern const struct tn_graph_api tn__graph_api;
+
+void tn__model_set_hooks(struct tn__model *model, const struct tn__graph_hooks *hooks);
 
 /* Makes a value a constant: `tensor` must live as long as the model. Its producer, if
  * any, loses this output. */

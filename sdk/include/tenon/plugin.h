@@ -29,13 +29,6 @@ extern "C" {
 #define TN_PLUGIN_ENTRY tn_plugin_query_v0
 #define TN_PLUGIN_ENTRY_NAME "tn_plugin_query_v0"
 
-/* End of a field: what struct_size holds, because sizeof counts tail padding. */
-#define TN_END_OF(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
-/* True when the builder of *p knew the field and set it. */
-#define TN_HAS(p, field)                                                                 \
-    ((uint64_t)(p)->struct_size >=                                                       \
-            (uint64_t)((const char *)(&(p)->field + 1) - (const char *)(p)) &&           \
-        (p)->field != 0)
 #define TN_CRITICAL_FLAGS 0x0000ffffu
 
 /* Sanitizer kinds: a plugin and its host must agree. */

@@ -17,6 +17,14 @@ extern "C" {
 #define TN_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
 
+/* End of a field: what struct_size holds, because sizeof counts tail padding. */
+#define TN_END_OF(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
+/* True when the builder of *p knew the field and set it. */
+#define TN_HAS(p, field)                                                                 \
+    ((uint64_t)(p)->struct_size >=                                                       \
+            (uint64_t)((const char *)(&(p)->field + 1) - (const char *)(p)) &&           \
+        (p)->field != 0)
+
 /* X(NAME, number, bits per element, text). A string element is a struct tn_string. */
 #define TN_DTYPE_LIST(X)                                                                 \
     X(FLOAT, 1, 32, "float")                                                             \
