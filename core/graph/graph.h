@@ -42,6 +42,7 @@ struct tn__use {
 struct tn__value {
     const char *name;                 /* unique in its graph; "" never stored */
     struct tn_type type;              /* kind ABSENT = unknown yet */
+    const struct tn_type *declared;   /* what the model said, once inference ran */
     const struct tn_tensor *constant; /* content, when it is known for good */
     const int64_t *dims_value; /* short integer content with symbols, [n_dims_value] */
     uint32_t n_dims_value;

@@ -60,6 +60,9 @@ tn_status tn__registry_add_static(
 /* Definition of an operator, NULL when no plugin has it; opens plugins as needed. */
 const struct tn_op_def *tn__registry_op(
     struct tn__registry *registry, const char *domain, const char *op_type);
+/* The plugin that brought a definition: its host table goes with every call into it. */
+const struct tn__plugin *tn__registry_op_plugin(
+    struct tn__registry *registry, const struct tn_op_def *def);
 /* Row index of the version that opset `opset` resolves to, -1 when older than the first.
  */
 int32_t tn__op_version(const struct tn_op_def *def, int64_t opset);
