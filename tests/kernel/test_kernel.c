@@ -1,4 +1,4 @@
-/* Main program of the kernel tests. Usage: test_kernel [--quick] [area]. */
+/* Main program of the kernel tests. Usage: test_kernel [--quick | --all] [area]. */
 #include "test_kernel.h"
 
 #include <math.h>
@@ -176,6 +176,8 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0) {
             run.quick = true;
+        } else if (strcmp(argv[i], "--all") == 0) {
+            run.all = true;
         } else {
             only = argv[i];
         }

@@ -19,6 +19,7 @@ struct kernel_buffer;
 struct kernel_run {
     enum tn_isa isa;
     bool quick; /* leave out the large sizes */
+    bool all;   /* every f32 input, where a function has one argument */
     /* private to the harness */
     const char *area;
     char what[160];

@@ -13,18 +13,16 @@
 #ifndef TENON_CPU_SIMD_VF_H
 #define TENON_CPU_SIMD_VF_H
 
+#include "level.h"
 #include <stddef.h>
 #include <stdint.h>
 
 #if defined(__AVX512F__)
 #include "vf_avx512.h"
-#define TN_LEVEL_NAME(name) name##_avx512
 #elif defined(__AVX2__)
 #include "vf_avx2.h"
-#define TN_LEVEL_NAME(name) name##_avx2
 #else
 #include "vf_scalar.h"
-#define TN_LEVEL_NAME(name) name##_c
 #endif
 
 /* As vf_load_n and vf_store_n, but n may be any number: all lanes from VF_LANES on. */

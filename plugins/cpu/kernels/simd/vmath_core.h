@@ -226,7 +226,9 @@ static inline vf vf_swish(vf x, vf alpha) {
     vf rest = vf_fma(x, alpha, vf_neg(u));
     rest = vf_select(vf_lt(vf_abs(u), bound), rest, vf_set1(0.0f));
     vf r = vf_sub(vf_exp_reduce(vf_neg(vf_clamp(u, 173.0f)), &n), rest);
-    vf half = vf_logistic(vf_mul(x, vf_set1(0.5f)), r, n);
+    vf factor = vf_select(vf_eq(u, vf_set1(-INFINITY)), vf_copysign(vf_set1(0.0f), x),
+        vf_mul(x, vf_set1(0.5f)));
+    vf half = vf_logistic(factor, r, n);
     return vf_add(half, half);
 }
 

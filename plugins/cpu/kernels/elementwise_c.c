@@ -1,0 +1,2 @@
+/* Elementwise kernels at the scalar level: the reference. */
+#include "elementwise_tmpl.h"

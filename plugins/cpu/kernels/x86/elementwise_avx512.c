@@ -1,0 +1,2 @@
+/* Elementwise kernels at the AVX-512 level. */
+#include "../elementwise_tmpl.h"
