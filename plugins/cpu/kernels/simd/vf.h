@@ -25,16 +25,25 @@
 #include "vf_scalar.h"
 #endif
 
-/* As vf_load_n and vf_store_n, but n may be any number: all lanes from VF_LANES on. */
+/* As vf_load_n and vf_store_n, but n may be any number: all lanes from VF_LANES on. Where
+ * masks are free there is no branch; elsewhere the full vector avoids the slow masked store. */
 static inline vf vf_load_part(const float *p, size_t n) {
+#if defined(__AVX512F__)
+    return vf_load_n(p, n < VF_LANES ? n : VF_LANES);
+#else
     return n >= VF_LANES ? vf_load(p) : vf_load_n(p, n);
+#endif
 }
 static inline void vf_store_part(float *p, vf a, size_t n) {
+#if defined(__AVX512F__)
+    vf_store_n(p, a, n < VF_LANES ? n : VF_LANES);
+#else
     if (n >= VF_LANES) {
         vf_store(p, a);
     } else {
         vf_store_n(p, a, n);
     }
+#endif
 }
 /* min(hi, max(lo, a)), by the order of the operands with NaN of a passing through. */
 static inline vf vf_between(vf a, vf lo, vf hi) {

@@ -1,0 +1,2 @@
+/* Winograd transforms in plain C. */
+#include "winograd_tmpl.h"

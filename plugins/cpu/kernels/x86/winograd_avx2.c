@@ -1,0 +1,2 @@
+/* Winograd transforms for AVX2. */
+#include "../winograd_tmpl.h"
