@@ -78,6 +78,7 @@ static const struct {
 } areas[] = {
     {"gemm", bench_gemm},
     {"conv", bench_conv},
+    {"winograd", bench_winograd},
 };
 
 int main(int argc, char **argv) {

@@ -3,6 +3,7 @@
 #include "bench_kernel.h"
 
 #include "conv.h"
+#include "winograd.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,5 +86,44 @@ static void bench_layer(enum tn_isa isa, const struct layer *layer) {
 void bench_conv(enum tn_isa isa) {
     for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
         bench_layer(isa, &layers[i]);
+    }
+}
+
+struct winograd {
+    struct tn_winograd_kernels kernels;
+    struct tn_conv conv;
+    float *workspace;
+};
+
+static void run_winograd(void *arg) {
+    struct winograd *w = arg;
+    tn_winograd_run(&w->kernels, &w->conv, w->workspace, 0, tn_winograd_tiles(&w->conv));
+}
+
+void bench_winograd(enum tn_isa isa) {
+    static const struct layer shapes[] = {{56, 64, 64, 3, 1, 1, 1},
+        {28, 128, 128, 3, 1, 1, 1}, {14, 256, 256, 3, 1, 1, 1}, {7, 512, 512, 3, 1, 1, 1},
+        {112, 32, 64, 3, 1, 1, 1}, {224, 64, 64, 3, 1, 1, 1}, {28, 16, 16, 3, 1, 1, 1}};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        const struct layer *layer = &shapes[i];
+        struct winograd w = {.conv = make_conv(layer)};
+        char name[64];
+        tn_winograd_kernels_init(&w.kernels, isa);
+        float *packed = bench_floats(tn_winograd_packed_size(&w.kernels, &w.conv));
+        w.conv.weights = packed;
+        w.workspace = bench_floats(tn_winograd_workspace(&w.kernels, &w.conv));
+        snprintf(name, sizeof(name), "3x3 %zu->%zu, %zux%zu (%s)", layer->channels,
+            layer->filters, layer->size, layer->size,
+            tn_winograd_pays(&w.kernels, &w.conv) ? "chosen" : "not chosen");
+        struct bench_case test = {"winograd", name,
+            18.0 * (double)(layer->size * layer->size) *
+                (double)(layer->channels * layer->filters),
+            run_winograd, &w};
+        bench_report(&test, isa, 1);
+        free((void *)w.conv.input);
+        free((void *)w.conv.bias);
+        free(w.conv.output);
+        free(packed);
+        free(w.workspace);
     }
 }
