@@ -46,6 +46,12 @@ struct tn_attr_field {
     const char *default_string;
 };
 
+#if defined(__GNUC__)
+#define TN_ATTR_UNUSED __attribute__((unused)) /* operators may share a parser */
+#else
+#define TN_ATTR_UNUSED
+#endif
+
 /* clang-format off */
 /* Of each kind: member type, number, flags, the three defaults of a row. */
 #define TN_ATTR_C_INT int64_t
@@ -99,8 +105,9 @@ struct tn_attr_field {
     {#member, TN_ATTR_R_##kind(d), offsetof(S, member), sizeof(TN_ATTR_C_##kind), TN_ATTR_D_##kind(d)},
 #define TN_ATTR_TABLE(name, LIST)                                                        \
     struct name##_attrs { LIST(TN_ATTR_MEMBER_, ) };                                     \
-    static const struct tn_attr_def name##_attr_defs[] = { LIST(TN_ATTR_DEF_, ) };       \
-    static const struct tn_attr_field name##_attr_fields[] = {                           \
+    TN_ATTR_UNUSED static const struct tn_attr_def name##_attr_defs[] = {                \
+        LIST(TN_ATTR_DEF_, ) };                                                          \
+    TN_ATTR_UNUSED static const struct tn_attr_field name##_attr_fields[] = {            \
         LIST(TN_ATTR_FIELD_, struct name##_attrs) };
 /* clang-format on */
 
