@@ -51,7 +51,9 @@ struct tn__family {
 
 /* clang-format off */
 #define TN_FAMILIES(X) \
+    X(conv) \
     X(matmul) \
+    X(pool) \
     X(shape_view)
 
 #define TN_FAMILY_DECLARE(name) extern const struct tn__family tn__family_##name;

@@ -1,0 +1,486 @@
+/* Conv, and tenon.cpu.Conv: the same with a residual input, a clamp or an activation behind
+ * it, and a choice of layout.
+ *
+ * The f32 kernels work on NHWC; a convolution that the layout pass did not reach goes through
+ * the workspace. Weights are ONNX's (M, C/group, kernel…) for both layouts and are packed
+ * once when constant. f64 runs on the plain loops of conv_tmpl.h. */
+#include "kernels/conv.h"
+
+#include "ops/activation.h"
+#include "ops/narrow.h"
+#include "ops/ops.h"
+#include "ops/planes.h"
+#include "ops/product.h"
+#include "ops/window.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* clang-format off */
+#define CONV_ATTRS(X, S)                                                                 \
+    X(S, STRING, auto_pad, "NOTSET")                                                     \
+    X(S, INTS, dilations, )                                                              \
+    X(S, INT, group, 1)                                                                  \
+    X(S, INTS, kernel_shape, )                                                           \
+    X(S, INTS, pads, )                                                                   \
+    X(S, INTS, strides, )
+#define FUSED_CONV_ATTRS(X, S)                                                           \
+    CONV_ATTRS(X, S)                                                                     \
+    X(S, STRING, layout, "NCHW")                                                         \
+    X(S, FLOAT, lo, -INFINITY)                                                           \
+    X(S, FLOAT, hi, INFINITY)                                                            \
+    X(S, STRING, activation, "")                                                         \
+    X(S, FLOATS, params, )
+/* clang-format on */
+TN_ATTR_TABLE(conv, CONV_ATTRS)
+TN_ATTR_TABLE(fused_conv, FUSED_CONV_ATTRS)
+
+/* ---- inference -------------------------------------------------------------------------- */
+
+/* Output shape of a convolution; channels stand at axis 1 or last. */
+static tn_status infer_layout(const struct tn_infer *infer, int64_t group, bool nhwc) {
+    const struct tn_type *x = tn_infer_input(infer, 0), *w = tn_infer_input(infer, 1);
+    int32_t dtype = x ? x->dtype : w ? w->dtype : TN_UNDEFINED;
+    if (!dtype) return TN_OK;
+    int32_t rank = x && x->rank >= 0 ? x->rank : w && w->rank >= 0 ? w->rank : -1;
+    if (rank < 0) return tn_infer_set(infer, 0, dtype, -1, NULL);
+    if (rank < 3 || rank > 2 + TN_CONV_MAX_AXES || (w && w->rank >= 0 && w->rank != rank))
+        return tn_fail(infer->diag, TN_INVALID_MODEL,
+            "input and weights have ranks %d and %d, expected the same from 3 to %d",
+            rank, w ? w->rank : -1, 2 + TN_CONV_MAX_AXES);
+    uint32_t axes = (uint32_t)rank - 2, first = nhwc ? 1 : 2;
+    int64_t dims[2 + TN_CONV_MAX_AXES];
+    for (int32_t i = 0; i < rank; i++)
+        dims[i] = TN_DIM_UNKNOWN;
+    uint32_t channel = nhwc ? (uint32_t)rank - 1 : 1;
+    bool shaped = x && x->rank >= 0, weighted = w && w->rank >= 0;
+    if (shaped) dims[0] = x->dims[0];
+    if (weighted) dims[channel] = w->dims[0];
+    if (shaped && weighted && x->dims[channel] >= 0 && w->dims[1] >= 0 &&
+        (group < 1 || x->dims[channel] != w->dims[1] * group))
+        return tn_fail(infer->diag, TN_INVALID_ARGUMENT,
+            "input has %lld channels, expected %lld: the weights take %lld for each of "
+            "%lld "
+            "groups",
+            (long long)x->dims[channel], (long long)(w->dims[1] * group),
+            (long long)w->dims[1], (long long)group);
+    const int64_t *kernel = weighted ? w->dims + 2 : NULL;
+    bool known = weighted;
+    for (uint32_t i = 0; weighted && i < axes; i++)
+        known &= kernel[i] >= 0;
+    if (tn_node_attr(infer->node, "kernel_shape")) {
+        kernel = NULL;
+        known = true;
+    }
+    if (!shaped || !known) return tn_infer_set(infer, 0, dtype, rank, dims);
+    struct tn_window window;
+    TN_TRY(tn__window_parse(&window, infer->node, axes, kernel, infer->diag));
+    for (uint32_t i = 0; i < axes; i++)
+        TN_TRY(tn__window_infer(infer, &window, i, x->dims[first + i], &dims[first + i]));
+    return tn_infer_set(infer, 0, dtype, rank, dims);
+}
+
+static tn_status infer_conv(const struct tn_infer *infer) {
+    struct conv_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(conv, infer->node, &attrs, infer->diag));
+    return infer_layout(infer, attrs.group, false);
+}
+
+static tn_status infer_fused_conv(const struct tn_infer *infer) {
+    struct fused_conv_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(fused_conv, infer->node, &attrs, infer->diag));
+    return infer_layout(infer, attrs.group, tn_string_is(attrs.layout, "NHWC"));
+}
+
+/* ---- kernel ------------------------------------------------------------------------------ */
+
+struct conv {
+    struct tn__kernel base;
+    const struct tn_node *node;
+    int64_t group;
+    bool nhwc;
+    float lo, hi;
+    struct tn__activation activation;
+    const float *panels; /* packed weights; NULL: they are dynamic */
+};
+
+/* Sizes of one call, and where things lie in the workspace (0 bytes: not needed). */
+struct plan {
+    struct tn_conv conv;
+    struct tn_window_geometry geometry;
+    size_t r_block, r_pieces, p_block, p_pieces;
+    size_t in_plane, out_plane; /* pixels of one image */
+    uint64_t at_input, at_output, at_residual, at_weights;
+    bool small;
+};
+
+static tn_status create_conv(const struct tn_kernel_ctx *ctx, void **out) {
+    struct conv_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(conv, ctx->node, &attrs, ctx->diag));
+    if (attrs.group < 1)
+        return tn_fail(ctx->diag, TN_INVALID_MODEL,
+            "attribute 'group' is %lld, expected 1 or more", (long long)attrs.group);
+    TN_TRY(tn__kernel_create(ctx, sizeof(struct conv), out));
+    struct conv *conv = *out;
+    conv->node = ctx->node;
+    conv->group = attrs.group;
+    conv->lo = -INFINITY;
+    conv->hi = INFINITY;
+    return TN_OK;
+}
+
+static tn_status create_fused_conv(const struct tn_kernel_ctx *ctx, void **out) {
+    struct fused_conv_attrs attrs;
+    struct tn__activation activation;
+    TN_TRY(TN_ATTRS_READ(fused_conv, ctx->node, &attrs, ctx->diag));
+    TN_TRY(tn__activation_find(
+        ctx->plugin_state, attrs.activation, attrs.params, &activation, ctx->diag));
+    TN_TRY(create_conv(ctx, out));
+    struct conv *conv = *out;
+    conv->nhwc = tn_string_is(attrs.layout, "NHWC");
+    conv->lo = attrs.lo;
+    conv->hi = attrs.hi;
+    conv->activation = activation;
+    return TN_OK;
+}
+
+/* The weights' part of a convolution: all that packing looks at. */
+static tn_status weight_shape(struct tn_conv *c, const struct conv *conv,
+    const struct tn_tensor *w, struct tn_diag *diag) {
+    if (w->rank < 3 || w->rank > 2 + TN_CONV_MAX_AXES || w->dims[0] % conv->group != 0)
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "weights of rank %u with %lld filters do not fit %lld groups", w->rank,
+            (long long)(w->rank ? w->dims[0] : 0), (long long)conv->group);
+    memset(c, 0, sizeof *c);
+    c->axes = w->rank - 2;
+    c->groups = (size_t)conv->group;
+    c->out_channels = (size_t)w->dims[0];
+    c->in_channels = (size_t)(w->dims[1] * conv->group);
+    for (size_t i = 0; i < c->axes; i++) {
+        c->axis[i] = (struct tn_conv_axis){1, 1, (size_t)w->dims[2 + i], 1, 1, 0};
+        if (w->dims[2 + i] < 1)
+            return tn_fail(diag, TN_INVALID_ARGUMENT, "weights have an empty kernel");
+    }
+    return TN_OK;
+}
+
+struct pack_job {
+    const struct tn_gemm_kernels *kernels;
+    const struct tn_conv *conv;
+    float *dst;
+    const float *src;
+};
+
+static void pack_panels(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct pack_job *job = arg;
+    (void)worker;
+    tn_conv_pack(job->kernels, job->conv, job->dst, job->src, (size_t)begin, (size_t)end);
+}
+
+static void pack(
+    const struct conv *conv, const struct tn_conv *c, float *dst, const float *src) {
+    struct pack_job job = {&conv->base.cpu->gemm, c, dst, src};
+    size_t panels = tn_conv_panels(job.kernels, c);
+    size_t each = panels ? tn_conv_packed_size(job.kernels, c) / panels : 1;
+    const struct tn_host *host = conv->base.host;
+    host->parallel_for(host->self, (int64_t)panels, (int64_t)(65536 / (each + 1)) + 1,
+        pack_panels, &job);
+}
+
+static tn_status prepack_conv(void *kernel, uint32_t input, const struct tn_tensor *w,
+    const struct tn_prepack *sink, uint32_t *result, struct tn_diag *diag) {
+    struct conv *conv = kernel;
+    const struct tn_gemm_kernels *gemm = &conv->base.cpu->gemm;
+    struct tn_conv c;
+    if (input != 1 || tn_tensor_count(w) == 0) return TN_OK;
+    TN_TRY(weight_shape(&c, conv, w, diag));
+    size_t floats = tn_conv_packed_size(gemm, &c);
+    if (floats > SIZE_MAX / sizeof(float))
+        return tn_fail(diag, TN_OUT_OF_MEMORY, "packed weights do not fit the memory");
+    char layout[64];
+    snprintf(layout, sizeof layout, "conv_f32 g%zu nr%zu", c.groups, gemm->nr);
+    void *buffer = NULL;
+    int32_t filled = 0;
+    TN_TRY(
+        sink->buffer(sink->self, layout, floats * sizeof(float), &buffer, &filled, diag));
+    if (!filled) pack(conv, &c, buffer, w->data);
+    conv->panels = buffer;
+    *result = TN_PREPACK_DROP;
+    return TN_OK;
+}
+
+/* Fills the sizes of this call. */
+static tn_status plan_sizes(struct plan *plan, const struct conv *conv,
+    const struct tn_run_args *args, struct tn_diag *diag) {
+    const struct tn_tensor *x = args->inputs[0].as.tensor, *w = args->inputs[1].as.tensor;
+    struct tn_conv *c = &plan->conv;
+    struct tn_window window;
+    TN_TRY(weight_shape(c, conv, w, diag));
+    uint32_t first = conv->nhwc ? 1 : 2, channel = conv->nhwc ? x->rank - 1 : 1;
+    if (x->rank != w->rank || x->dims[channel] != (int64_t)c->in_channels)
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "input of rank %u with %lld channels does not fit weights of rank %u for %zu "
+            "channels",
+            x->rank, (long long)(x->rank > 2 ? x->dims[channel] : 0), w->rank,
+            c->in_channels);
+    TN_TRY(tn__window_parse(&window, conv->node, x->rank - 2, w->dims + 2, diag));
+    TN_TRY(tn__window_geometry(&window, x->dims + first, &plan->geometry, diag));
+    c->batch = (size_t)x->dims[0];
+    plan->in_plane = plan->out_plane = 1;
+    for (size_t i = 0; i < c->axes; i++) {
+        const struct tn_window_geometry *g = &plan->geometry;
+        if (window.kernel[i] != w->dims[2 + i])
+            return tn_fail(diag, TN_INVALID_MODEL,
+                "attribute 'kernel_shape' is %lld on axis %zu, the weights have %lld",
+                (long long)window.kernel[i], i, (long long)w->dims[2 + i]);
+        c->axis[i] = (struct tn_conv_axis){(size_t)g->in[i], (size_t)g->out[i],
+            (size_t)window.kernel[i], (size_t)window.stride[i],
+            (size_t)window.dilation[i], (size_t)g->pad[i]};
+        plan->in_plane *= c->axis[i].in;
+        plan->out_plane *= c->axis[i].out;
+    }
+    c->in_pixel = c->in_channels;
+    c->out_pixel = c->residual_pixel = c->out_channels;
+    c->lo = conv->lo;
+    c->hi = conv->hi;
+    if (conv->activation.fn) {
+        c->post = tn__activation_post;
+        c->post_arg = &conv->activation;
+    }
+    return TN_OK;
+}
+
+static uint64_t reserve(uint64_t *used, size_t floats) {
+    uint64_t at = *used;
+    *used += (floats * sizeof(float) + 63) / 64 * 64;
+    return at;
+}
+
+/* Lays out the workspace; returns its size. */
+static uint64_t plan_scratch(
+    struct plan *plan, const struct conv *conv, const struct tn_run_args *args) {
+    const struct tn_conv *c = &plan->conv;
+    uint64_t used = 0;
+    if (!conv->nhwc) {
+        plan->at_input = reserve(&used, c->batch * plan->in_plane * c->in_channels);
+        plan->at_output = reserve(&used, c->batch * plan->out_plane * c->out_channels);
+        if (tn__in(args, 3))
+            plan->at_residual =
+                reserve(&used, c->batch * plan->out_plane * c->out_channels);
+    }
+    if (!conv->panels)
+        plan->at_weights = reserve(&used, tn_conv_packed_size(&conv->base.cpu->gemm, c));
+    return used;
+}
+
+static void plan_pieces(struct plan *plan, const struct conv *conv) {
+    const struct tn_gemm_kernels *gemm = &conv->base.cpu->gemm;
+    const struct tn_conv *c = &plan->conv;
+    size_t rows = tn_conv_rows(c), panels = tn_conv_panels(gemm, c);
+    double taps = (double)(c->in_channels / c->groups),
+           pixels = (double)(c->batch * plan->out_plane);
+    for (size_t i = 0; i < c->axes; i++)
+        taps *= (double)c->axis[i].kernel;
+    double work = taps * pixels * (double)c->out_channels;
+    double want = work / (TN_PRODUCT_SMALL / 2);
+    want = want < 1 ? 1 : want > 64 ? 64 : want;
+    double most = pixels / (double)(4 * gemm->rows);
+    double r_pieces = want < most ? want : most;
+    if (r_pieces > (double)rows) r_pieces = (double)rows;
+    if (r_pieces < 1) r_pieces = 1;
+    double p_pieces = ceil(want / r_pieces);
+    if (p_pieces > (double)panels) p_pieces = panels ? (double)panels : 1;
+    plan->r_block = (size_t)ceil((double)rows / r_pieces);
+    plan->r_pieces = plan->r_block ? (rows + plan->r_block - 1) / plan->r_block : 0;
+    plan->p_block = (size_t)ceil((double)panels / p_pieces);
+    plan->p_pieces = plan->p_block ? (panels + plan->p_block - 1) / plan->p_block : 0;
+    plan->small = work < TN_PRODUCT_SMALL;
+}
+
+static tn_status workspace_conv(
+    void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
+    struct plan plan;
+    memset(&plan, 0, sizeof plan);
+    TN_TRY(plan_sizes(&plan, kernel, args, NULL));
+    out->scratch = plan_scratch(&plan, kernel, args);
+    out->state = sizeof plan;
+    return TN_OK;
+}
+
+struct job {
+    const struct plan *plan;
+    const struct tn_gemm_kernels *kernels;
+    struct tn_conv conv;
+};
+
+static void run_pieces(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct job *job = arg;
+    const struct plan *plan = job->plan;
+    size_t rows = tn_conv_rows(&job->conv),
+           panels = tn_conv_panels(job->kernels, &job->conv);
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        size_t r0 = (size_t)i / plan->p_pieces * plan->r_block;
+        size_t p0 = (size_t)i % plan->p_pieces * plan->p_block;
+        size_t r1 = r0 + plan->r_block < rows ? r0 + plan->r_block : rows;
+        size_t p1 = p0 + plan->p_block < panels ? p0 + plan->p_block : panels;
+        tn_conv_run(job->kernels, &job->conv, r0, r1, p0, p1);
+    }
+}
+
+static void run_conv(const struct conv *conv, struct job *job) {
+    const struct plan *plan = job->plan;
+    const struct tn_host *host = conv->base.host;
+    int64_t pieces = (int64_t)(plan->r_pieces * plan->p_pieces);
+    if (pieces == 0) return;
+    if (plan->small)
+        run_pieces(job, 0, pieces, 0);
+    else
+        host->parallel_for(host->self, pieces, 1, run_pieces, job);
+}
+
+static void bind_weights(
+    const struct conv *conv, struct job *job, const struct tn_run_args *args) {
+    const struct tn_tensor *bias = tn__in(args, 2);
+    job->conv.bias = bias ? bias->data : NULL;
+    job->conv.weights = conv->panels;
+    if (conv->panels) return;
+    float *packed = (float *)((char *)args->workspace + job->plan->at_weights);
+    pack(conv, &job->conv, packed, args->inputs[1].as.tensor->data);
+    job->conv.weights = packed;
+}
+
+static tn_status compute_nhwc(void *kernel, const struct tn_run_args *args) {
+    const struct conv *conv = kernel;
+    const struct plan *plan = args->state;
+    const struct tn_tensor *residual = tn__in(args, 3);
+    struct job job = {plan, &conv->base.cpu->gemm, plan->conv};
+    bind_weights(conv, &job, args);
+    job.conv.input = args->inputs[0].as.tensor->data;
+    job.conv.output = args->outputs[0].as.tensor->data;
+    job.conv.residual = residual ? residual->data : NULL;
+    run_conv(conv, &job);
+    return TN_OK;
+}
+
+static tn_status compute_nchw(void *kernel, const struct tn_run_args *args) {
+    const struct conv *conv = kernel;
+    const struct plan *plan = args->state;
+    const struct tn_tensor *residual = tn__in(args, 3);
+    const struct tn__cpu *cpu = conv->base.cpu;
+    char *scratch = args->workspace;
+    struct job job = {plan, &cpu->gemm, plan->conv};
+    struct tn_conv *c = &job.conv;
+    bind_weights(conv, &job, args);
+    c->input = tn__planes_inward(cpu, (float *)(scratch + plan->at_input),
+        args->inputs[0].as.tensor->data, c->batch, c->in_channels, plan->in_plane);
+    if (residual)
+        c->residual = tn__planes_inward(cpu, (float *)(scratch + plan->at_residual),
+            residual->data, c->batch, c->out_channels, plan->out_plane);
+    float *y = args->outputs[0].as.tensor->data;
+    bool flat = c->out_channels == 1 || plan->out_plane == 1;
+    c->output = flat ? y : (float *)(scratch + plan->at_output);
+    run_conv(conv, &job);
+    if (!flat)
+        tn__planes_outward(cpu, y, c->output, c->batch, c->out_channels, plan->out_plane);
+    return TN_OK;
+}
+
+static tn_status prepare_conv(void *kernel, const struct tn_run_args *args,
+    tn_compute_fn *fn, struct tn_diag *diag) {
+    const struct conv *conv = kernel;
+    struct plan *plan = args->state;
+    TN_TRY(plan_sizes(plan, conv, args, diag));
+    plan_scratch(plan, conv, args);
+    plan_pieces(plan, conv);
+    if (conv->nhwc) *fn = compute_nhwc;
+    return TN_OK;
+}
+
+static void cost_conv(void *kernel, const struct tn_run_args *args, struct tn_cost *out) {
+    const struct tn_tensor *x = args->inputs[0].as.tensor, *w = args->inputs[1].as.tensor;
+    const struct tn_tensor *y = args->outputs[0].as.tensor;
+    double filter = w->dims[0] ? (double)tn_tensor_count(w) / (double)w->dims[0] : 0;
+    (void)kernel;
+    out->flops = 2 * filter * (double)tn_tensor_count(y);
+    out->bytes = 4 * ((double)tn_tensor_count(x) + (double)tn_tensor_count(w) +
+                         (double)tn_tensor_count(y));
+}
+
+/* ---- other element types ----------------------------------------------------------------- */
+
+#define T double
+#define NAME(x) x##_f64
+#include "ops/conv_tmpl.h"
+
+static tn_status workspace_plain(
+    void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
+    (void)kernel;
+    (void)args;
+    out->state = sizeof(struct plan);
+    return TN_OK;
+}
+
+static tn_status prepare_plain(void *kernel, const struct tn_run_args *args,
+    tn_compute_fn *fn, struct tn_diag *diag) {
+    (void)fn;
+    return plan_sizes(args->state, kernel, args, diag);
+}
+
+struct job_f64 {
+    const struct plan *plan;
+    const struct tn_run_args *args;
+};
+
+static void run_f64(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct job_f64 *job = arg;
+    const struct tn_tensor *bias = tn__in(job->args, 2);
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        plane_f64(&job->plan->conv, job->args->outputs[0].as.tensor->data,
+            job->args->inputs[0].as.tensor->data, job->args->inputs[1].as.tensor->data,
+            bias ? bias->data : NULL, (size_t)i);
+}
+
+static tn_status compute_f64(void *kernel, const struct tn_run_args *args) {
+    const struct conv *conv = kernel;
+    const struct plan *plan = args->state;
+    struct job_f64 job = {plan, args};
+    int64_t planes = (int64_t)(plan->conv.batch * plan->conv.out_channels);
+    if (plan->out_plane == 0) return TN_OK;
+    conv->base.host->parallel_for(conv->base.host->self, planes, 1, run_f64, &job);
+    return TN_OK;
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+/* clang-format off */
+static const struct tn_op_def defs[] = {
+    {TN_DEF("", "Conv"), TN_VERSIONS({1}, {11}, {22}),
+        TN_INPUTS({"X", "T"}, {"W", "T"}, {"B", "T", 0, TN_FORMAL_OPTIONAL}),
+        TN_OUTPUTS({"Y", "T"}), TN_TYPE_VARS({"T", TN_TYPES_FLOATS}),
+        TN_ATTRS(conv), .infer = infer_conv},
+    {TN_DEF("tenon.cpu", "Conv"), TN_VERSIONS({1}),
+        TN_INPUTS({"X", "T"}, {"W", "T"}, {"B", "T", 0, TN_FORMAL_OPTIONAL},
+            {"Z", "T", 0, TN_FORMAL_OPTIONAL}),
+        TN_OUTPUTS({"Y", "T"}), TN_TYPE_VARS({"T", TN_BIT(FLOAT)}),
+        TN_ATTRS(fused_conv), .infer = infer_fused_conv,
+        .doc = "activation(clamp(Conv(X, W, B) + Z)), layout NCHW or NHWC"},
+};
+
+#define CONV_SLOTS .prepack = prepack_conv, .workspace = workspace_conv, \
+    .prepare = prepare_conv, .compute = compute_nchw, .cost = cost_conv
+TN_NARROW(conv, .create = create_conv, CONV_SLOTS)
+
+static const struct tn_kernel_def kernels[] = {
+    {TN_KERNEL("", "Conv", 22), TN_KERNEL_TYPES({"T", TN_BIT(FLOAT)}),
+        .create = create_conv, CONV_SLOTS},
+    {TN_KERNEL("", "Conv", 22), TN_KERNEL_TYPES({"T", TN_BIT(DOUBLE)}),
+        .create = create_conv, .workspace = workspace_plain, .prepare = prepare_plain,
+        .compute = compute_f64, .cost = cost_conv},
+    {TN_NARROW_KERNEL("", "Conv", 22, conv), TN_KERNEL_TYPES({"T", TN_NARROW_TYPES})},
+    {TN_KERNEL("tenon.cpu", "Conv", 1), .create = create_fused_conv, CONV_SLOTS},
+};
+/* clang-format on */
+
+TN_FAMILY(conv);
