@@ -3,6 +3,7 @@
 #ifndef TENON_CPU_H
 #define TENON_CPU_H
 
+#include "kernels/elementwise.h"
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "kernels/vmath.h"
@@ -13,7 +14,11 @@ struct tn__cpu {
     const struct tn_host *host;
     enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
     struct tn_gemm_kernels gemm;
+    struct tn_elementwise_kernels elementwise;
     struct tn_vmath_kernels vmath;
+    /* Floats narrower than 32 bits, to float and back, by element type; else NULL. */
+    tn_unary_fn *narrow_load[TN_ELEM_COUNT];
+    tn_unary_fn *narrow_store[TN_ELEM_COUNT];
     const struct tn_op_def **ops; /* the tables of all families, as pointers */
     const struct tn_kernel_def **kernels;
     uint32_t n_ops, n_kernels;

@@ -2,6 +2,7 @@
  * the operator families and chooses the instruction-set level. */
 #include "cpu.h"
 
+#include "loops/widen.h"
 #include "ops/ops.h"
 #include "tenon/ext/draft/pass.h"
 #include "tenon/provider.h"
@@ -87,7 +88,9 @@ static tn_status cpu_init(
         return status;
     }
     tn_gemm_kernels_init(&cpu->gemm, cpu->isa);
+    tn_elementwise_kernels_init(&cpu->elementwise, cpu->isa);
     tn_vmath_kernels_init(&cpu->vmath, cpu->isa);
+    tn__widen_init(cpu);
     *out_state = cpu;
     return TN_OK;
 }

@@ -1,15 +1,62 @@
 /* The helpers of ops.h that are too long for a header. */
 #include "ops/ops.h"
 
+static tn_status remove_if_there(const struct tn_rewrite *rw, const char *name) {
+    if (!tn_node_attr(rw->api->node(rw->graph, rw->node), name)) return TN_OK;
+    return rw->api->remove_attr(rw->graph, rw->node, name);
+}
+
 tn_status tn__upgrade_drop_consumed(const struct tn_rewrite *rw) {
+    return remove_if_there(rw, "consumed_inputs");
+}
+
+tn_status tn__upgrade_append_axes(
+    const struct tn_rewrite *rw, uint32_t index, int64_t rank, int64_t count) {
+    tn_value_id inputs[2], output;
+    tn_node_id id;
+    void *data;
+    if (count <= 0) return TN_OK;
+    inputs[0] = rw->api->node(rw->graph, rw->node)->inputs[index];
+    TN_TRY(rw->api->add_constant(
+        rw->graph, "axes", TN_INT64, &count, 1, &inputs[1], &data, rw->diag));
+    for (int64_t i = 0; i < count; i++)
+        ((int64_t *)data)[i] = rank + i;
+    TN_TRY(rw->api->add_node(rw->graph, rw->node, rw->node, "", "Unsqueeze", 0, inputs, 2,
+        NULL, 0, &output, 1, &id, rw->diag));
+    return rw->api->set_input(rw->graph, rw->node, index, output, rw->diag);
+}
+
+static int64_t int_attr(const struct tn_node *node, const char *name, int64_t absent) {
+    const struct tn_attr *attr = tn_node_attr(node, name);
+    return attr && attr->type == TN_ATTR_INT && attr->count ? attr->as.ints[0] : absent;
+}
+
+tn_status tn__upgrade_axis_broadcast(const struct tn_rewrite *rw) {
     const struct tn_node *node = rw->api->node(rw->graph, rw->node);
-    if (!tn_node_attr(node, "consumed_inputs")) return TN_OK;
-    return rw->api->remove_attr(rw->graph, rw->node, "consumed_inputs");
+    int64_t axis = int_attr(node, "axis", INT64_MAX);
+    if (int_attr(node, "broadcast", 0) && axis != INT64_MAX && node->n_inputs == 2) {
+        const struct tn_type *a = rw->api->value_type(rw->graph, node->inputs[0]);
+        const struct tn_type *b = rw->api->value_type(rw->graph, node->inputs[1]);
+        if (a->kind == TN_KIND_ABSENT || b->kind == TN_KIND_ABSENT || a->rank < 0 ||
+            b->rank < 0)
+            return tn_fail(rw->diag, TN_UNSUPPORTED,
+                "attribute 'axis' of versions before 7 needs operands of known rank");
+        if (axis < 0) axis += a->rank;
+        if (axis < 0 || axis + b->rank > a->rank)
+            return tn_fail(rw->diag, TN_INVALID_MODEL,
+                "axis %lld does not place an operand of rank %d into one of rank %d",
+                (long long)axis, (int)b->rank, (int)a->rank);
+        TN_TRY(tn__upgrade_append_axes(rw, 1, b->rank, a->rank - axis - b->rank));
+    }
+    TN_TRY(remove_if_there(rw, "axis"));
+    TN_TRY(remove_if_there(rw, "broadcast"));
+    return tn__upgrade_drop_consumed(rw);
 }
 
 tn_status tn__upgrade_ints_to_input(
     const struct tn_rewrite *rw, const char *name, uint32_t index) {
-    const struct tn_attr *attr = tn_node_attr(rw->api->node(rw->graph, rw->node), name);
+    const struct tn_node *node = rw->api->node(rw->graph, rw->node);
+    const struct tn_attr *attr = tn_node_attr(node, name);
     if (!attr) return TN_OK;
     if (attr->type != TN_ATTR_INTS)
         return tn_fail(rw->diag, TN_INVALID_MODEL,
@@ -40,6 +87,14 @@ tn_status tn__kernel_create(const struct tn_kernel_ctx *ctx, size_t size, void *
 void tn__kernel_destroy(void *kernel) {
     struct tn__kernel *base = kernel;
     if (base) base->host->free(base->host->self, base);
+}
+
+tn_status tn__kernel_ready(tn_status status, void **out) {
+    if (status != TN_OK) {
+        tn__kernel_destroy(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 tn_status tn__output(const struct tn_run_args *args, uint32_t o, int32_t dtype,

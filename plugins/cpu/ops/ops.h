@@ -23,7 +23,7 @@
  * Kernel row:
  *     {TN_KERNEL("", "Reshape", 25), TN_INPLACE({0, 0, TN_INPLACE_VIEW}),
  *         .compute = compute_copy}
- * since = the newest version. `create` allocates the kernel object with
+ * since = the newest version. `create` ends in tn__kernel_ready; it allocates the kernel object with
  * tn__kernel_create (its struct begins with struct tn__kernel) and parses attributes into
  * it once; TN_KERNEL sets destroy to tn__kernel_destroy. What depends on shapes is computed
  * once in `prepare` into args->state (sized by `workspace`), which may also pick a
@@ -51,10 +51,15 @@ struct tn__family {
 
 /* clang-format off */
 #define TN_FAMILIES(X) \
+    X(binary) \
+    X(compare) \
     X(conv) \
     X(matmul) \
+    X(nonlinear) \
     X(pool) \
-    X(shape_view)
+    X(shape_view) \
+    X(unary) \
+    X(variadic)
 
 #define TN_FAMILY_DECLARE(name) extern const struct tn__family tn__family_##name;
 TN_FAMILIES(TN_FAMILY_DECLARE)
@@ -110,6 +115,8 @@ TN_FAMILIES(TN_FAMILY_DECLARE)
 #define TN_TYPES_INTS (TN_TYPES_SIGNED | TN_TYPES_UNSIGNED)
 #define TN_TYPES_NUMBERS (TN_TYPES_FLOATS | TN_TYPES_INTS)
 #define TN_TYPES_INDEX (TN_BIT(INT32) | TN_BIT(INT64))
+/* what the loops widen to float block by block */
+#define TN_TYPES_NARROW_FLOATS (TN_BIT(FLOAT16) | TN_BIT(BFLOAT16) | TN_TYPES_F8)
 /* float, bfloat16, int32, int64, uint32, uint64, …: the types of sums */
 #define TN_TYPES_WIDE (TN_TYPES_FLOATS | TN_TYPES_INDEX | TN_BIT(UINT32) | TN_BIT(UINT64))
 #define TN_TYPES_COMPLEX (TN_BIT(COMPLEX64) | TN_BIT(COMPLEX128))
@@ -126,6 +133,12 @@ TN_FAMILIES(TN_FAMILY_DECLARE)
 
 /* Opset 1 let some operators carry consumed_inputs, a hint without meaning. */
 tn_status tn__upgrade_drop_consumed(const struct tn_rewrite *rw);
+/* Opset 7 replaced the attributes `broadcast` and `axis` by numpy's rule: gives operand 1 the
+ * trailing axes of size 1 that it needs, and removes them (and consumed_inputs). */
+tn_status tn__upgrade_axis_broadcast(const struct tn_rewrite *rw);
+/* Appends `count` (when positive) axes of size 1 to input `index`, which has `rank` axes. */
+tn_status tn__upgrade_append_axes(
+    const struct tn_rewrite *rw, uint32_t index, int64_t rank, int64_t count);
 /* Turns integer-list attribute `name` into constant input `index` and removes it; nothing
  * when it is absent. For Squeeze-13, ReduceX-13/18, Split-13 and their like. */
 tn_status tn__upgrade_ints_to_input(
@@ -142,6 +155,8 @@ struct tn__kernel {
 /* A zeroed kernel object of `size` bytes. */
 tn_status tn__kernel_create(const struct tn_kernel_ctx *ctx, size_t size, void **out);
 void tn__kernel_destroy(void *kernel);
+/* The end of a create: passes the status on, and frees the object when it is a failure. */
+tn_status tn__kernel_ready(tn_status status, void **out);
 
 /* Output o of this call as a tensor of this type and shape: the one the host planned when
  * it has that shape, else asked of the host now. For outputs whose shape depends on data. */

@@ -304,7 +304,8 @@ struct shape_kernel {
 static tn_status create_shape(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct shape_kernel), out));
     struct shape_kernel *kernel = *out;
-    return TN_ATTRS_READ(shape, ctx->node, &kernel->attrs, ctx->diag);
+    return tn__kernel_ready(
+        TN_ATTRS_READ(shape, ctx->node, &kernel->attrs, ctx->diag), out);
 }
 
 static tn_status compute_shape(void *object, const struct tn_run_args *args) {
