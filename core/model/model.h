@@ -9,9 +9,9 @@
 
 /* Stable numbers of the loader rules (tn_diag.rule), tests/unit has one case each. */
 enum {
-#define TN_RULE_ENUM(name, number, text) TN_RULE_##name = number,
+#define X(name, number, text) TN_RULE_##name = number,
 #include "core/model/rules.inc"
-#undef TN_RULE_ENUM
+#undef X
     TN_RULE_COUNT_
 };
 

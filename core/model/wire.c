@@ -1,0 +1,356 @@
+/* The wire walker: see wire.h. */
+#include "core/model/wire.h"
+
+#include "core/base/alloc.h"
+#include "core/base/text.h"
+#include "core/model/model.h"
+#include "core/model/onnx.pb-c.h"
+#include "core/model/rules.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    MAX_FIELDS = 32,  /* of one message */
+    LENGTH_BYTES = 5, /* a length in the skeleton, written padded and patched later */
+    PAYLOAD_FIELD = 100000,
+    WIRE_VARINT = 0,
+    WIRE_FIXED64 = 1,
+    WIRE_BYTES = 2,
+    WIRE_FIXED32 = 5
+};
+
+/* The parsed structure may take this much memory, weights aside: an empty message of two
+ * bytes becomes a struct of a few hundred. */
+#define MAX_STRUCTURE (UINT64_C(4) << 30)
+#define MAX_SKELETON (UINT64_C(1) << 31)
+
+struct frame {
+    const ProtobufCMessageDescriptor *type;
+    const ProtobufCFieldDescriptor *field; /* by which it was entered; NULL at the root */
+    const uint8_t *end;
+    uint64_t length_at;          /* place of its length in the skeleton */
+    uint32_t payload;            /* index plus one; tensors only */
+    uint32_t counts[MAX_FIELDS]; /* occurrences of each field */
+};
+
+struct walker {
+    const uint8_t *start, *at;
+    struct frame *frames; /* [TN_WIRE_MAX_DEPTH] */
+    uint32_t depth;
+    struct tn_text skeleton; /* bytes, not text */
+    struct tn_arena *arena;
+    struct tn__payloads payloads;
+    uint64_t structure; /* bytes the parser will need */
+    const char *label;
+    struct tn_diag *diag;
+};
+
+static struct frame *top(struct walker *w) {
+    return &w->frames[w->depth - 1];
+}
+
+/* "graph.node[3].attribute[0]", the way to the message that is being read and, when not
+ * NULL, to one of its fields. */
+static void print_path(
+    struct walker *w, const ProtobufCFieldDescriptor *field, struct tn_text *out) {
+    for (uint32_t d = 1; d <= w->depth; d++) {
+        const ProtobufCFieldDescriptor *f = d < w->depth ? w->frames[d].field : field;
+        if (!f) continue;
+        const struct frame *in = &w->frames[d - 1];
+        uint32_t count = in->counts[f - in->type->fields];
+        tn__text_printf(out, "%s%s", out->size ? "." : "", f->name);
+        if (f->label == PROTOBUF_C_LABEL_REPEATED)
+            tn__text_printf(out, "[%u]", count ? count - 1 : 0);
+    }
+    if (!out->size) tn__text_puts(out, "the message itself");
+}
+
+__attribute__((format(printf, 4, 5))) static tn_status fail(struct walker *w,
+    const ProtobufCFieldDescriptor *field, uint32_t rule, const char *format, ...) {
+    struct tn_text path = {0};
+    print_path(w, field, &path);
+    if (path.size > 160) { /* the inner end tells more */
+        memmove(path.data, path.data + path.size - 157, 158);
+        memcpy(path.data, "...", 3);
+    }
+    char detail[240];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    tn_status status = tn__fail_rule(w->diag, rule, "%s: byte %llu, in %s: %s", w->label,
+        (unsigned long long)(w->at - w->start), path.data ? path.data : "?", detail);
+    tn__text_free(&path);
+    return status;
+}
+
+static tn_status read_varint(struct walker *w, const uint8_t *end,
+    const ProtobufCFieldDescriptor *field, uint64_t *out) {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 70; shift += 7) {
+        if (w->at + shift / 7 == end)
+            return fail(w, field, TN_RULE_WIRE_TRUNCATED,
+                "the data ends inside a number; the file is cut short or damaged");
+        uint64_t byte = w->at[shift / 7];
+        if (shift == 63 && byte > 1) break;
+        value |= (byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            w->at += shift / 7 + 1;
+            *out = value;
+            return TN_OK;
+        }
+    }
+    return fail(w, field, TN_RULE_WIRE_VARINT,
+        "a number takes more than ten bytes or 64 bits; the file is damaged");
+}
+
+/* Steps over the value of a field that is not a message. *out_size is its payload: what
+ * follows the length of a byte field. */
+static tn_status skip_value(struct walker *w, const ProtobufCFieldDescriptor *field,
+    unsigned wire, const uint8_t **out_content, uint64_t *out_size) {
+    const uint8_t *end = top(w)->end;
+    uint64_t value, left;
+    *out_content = w->at;
+    switch (wire) {
+    case WIRE_VARINT:
+        TN_TRY(read_varint(w, end, field, &value));
+        *out_size = (uint64_t)(w->at - *out_content);
+        return TN_OK;
+    case WIRE_BYTES:
+        TN_TRY(read_varint(w, end, field, &value));
+        *out_content = w->at;
+        break;
+    default: value = wire == WIRE_FIXED32 ? 4 : 8; break;
+    }
+    left = (uint64_t)(end - w->at);
+    if (value > left)
+        return fail(w, field, TN_RULE_WIRE_TRUNCATED,
+            "%llu bytes are announced where %llu are left; the file is cut short or "
+            "damaged",
+            (unsigned long long)value, (unsigned long long)left);
+    *out_size = value;
+    w->at += value;
+    return TN_OK;
+}
+
+static unsigned wire_type_of(ProtobufCType type) {
+    switch (type) {
+    case PROTOBUF_C_TYPE_FIXED32:
+    case PROTOBUF_C_TYPE_SFIXED32:
+    case PROTOBUF_C_TYPE_FLOAT: return WIRE_FIXED32;
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE: return WIRE_FIXED64;
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_BYTES:
+    case PROTOBUF_C_TYPE_MESSAGE: return WIRE_BYTES;
+    default: return WIRE_VARINT;
+    }
+}
+
+/* A packed field must hold whole numbers; protobuf would say no more than that it failed. */
+static tn_status check_packed(struct walker *w, const ProtobufCFieldDescriptor *field,
+    const uint8_t *content, uint64_t size) {
+    unsigned wire = wire_type_of(field->type);
+    bool whole = wire == WIRE_VARINT    ? size == 0 || content[size - 1] < 0x80
+                 : wire == WIRE_FIXED32 ? size % 4 == 0
+                                        : size % 8 == 0;
+    if (whole) return TN_OK;
+    return fail(w, field, TN_RULE_WIRE_TRUNCATED,
+        "a packed list of %llu bytes ends inside a number; the file is damaged",
+        (unsigned long long)size);
+}
+
+/* Data of a tensor, whose place is kept instead of its bytes? */
+static bool is_payload(const ProtobufCMessageDescriptor *type,
+    const ProtobufCFieldDescriptor *field, bool packed) {
+    if (type != &onnx__tensor_proto__descriptor) return false;
+    return strcmp(field->name, "raw_data") == 0 ||
+           (packed && strcmp(field->name, "dims") != 0);
+}
+
+static tn_status keep_payload(struct walker *w, const ProtobufCFieldDescriptor *field,
+    const uint8_t *content, uint64_t size) {
+    struct frame *f = top(w);
+    if (!f->payload) {
+        struct tn__payloads *list = &w->payloads;
+        if (!tn__arena_grow(w->arena, (void **)&list->items, &list->cap, list->n + 1,
+                sizeof *list->items))
+            return tn__fail_memory(w->diag, "the list of tensors", list->n);
+        list->items[list->n++] = (struct tn__payload){0};
+        f->payload = list->n;
+    }
+    struct tn__payload *payload = &w->payloads.items[f->payload - 1];
+    if (field->type == PROTOBUF_C_TYPE_BYTES) {
+        payload->raw = content;
+        payload->raw_size = size;
+    } else if (payload->packed_field) {
+        payload->more = 1;
+    } else {
+        payload->packed = content;
+        payload->packed_size = size;
+        payload->packed_field = field->id;
+    }
+    return TN_OK;
+}
+
+static void put_varint(struct walker *w, uint64_t value) {
+    uint8_t bytes[10];
+    unsigned n = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[n++] = (uint8_t)(value | 0x80);
+    bytes[n++] = (uint8_t)value;
+    tn__text_append(&w->skeleton, (const char *)bytes, n);
+}
+
+static tn_status enter(struct walker *w, const ProtobufCMessageDescriptor *type,
+    const ProtobufCFieldDescriptor *field, const uint8_t *end) {
+    if (w->depth == TN_WIRE_MAX_DEPTH)
+        return fail(w, field, TN_RULE_WIRE_DEPTH,
+            "messages nest deeper than %d levels; the file is damaged or hostile",
+            TN_WIRE_MAX_DEPTH);
+    assert(type->n_fields <= MAX_FIELDS);
+    w->structure += type->sizeof_message + sizeof(void *);
+    if (w->structure > MAX_STRUCTURE || w->skeleton.size > MAX_SKELETON)
+        return tn__fail_as(w->diag, TN_LIMIT_EXCEEDED, TN_RULE_LIMIT_MESSAGES,
+            "%s: the structure of the model, weights aside, needs more than %llu MiB",
+            w->label, (unsigned long long)(MAX_STRUCTURE >> 20));
+    struct frame *f = &w->frames[w->depth++];
+    memset(f, 0, sizeof *f);
+    f->type = type;
+    f->field = field;
+    f->end = end;
+    if (field) {
+        static const char room[LENGTH_BYTES];
+        put_varint(w, (uint64_t)field->id << 3 | WIRE_BYTES);
+        f->length_at = w->skeleton.size;
+        tn__text_append(&w->skeleton, room, LENGTH_BYTES);
+    }
+    return TN_OK;
+}
+
+static void leave(struct walker *w) {
+    struct frame *f = top(w);
+    if (f->payload) {
+        put_varint(w, (uint64_t)PAYLOAD_FIELD << 3 | WIRE_VARINT);
+        put_varint(w, f->payload);
+    }
+    if (f->field && !w->skeleton.failed) {
+        uint64_t length = w->skeleton.size - f->length_at - LENGTH_BYTES;
+        uint8_t *at = (uint8_t *)w->skeleton.data + f->length_at;
+        for (unsigned i = 0; i < LENGTH_BYTES; i++)
+            at[i] =
+                (uint8_t)(length >> (7 * i) & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0);
+    }
+    w->depth--;
+}
+
+/* One known field: checks it, then enters it, keeps its place or copies it. */
+static tn_status take_field(struct walker *w, const ProtobufCFieldDescriptor *field,
+    unsigned wire, const uint8_t *tag_at) {
+    struct frame *f = top(w);
+    uint32_t *count = &f->counts[field - f->type->fields];
+    if (*count != UINT32_MAX) ++*count;
+    unsigned expected = wire_type_of(field->type);
+    bool packed = wire == WIRE_BYTES && expected != WIRE_BYTES &&
+                  field->label == PROTOBUF_C_LABEL_REPEATED;
+    if (wire != expected && !packed)
+        return fail(w, field, TN_RULE_WIRE_TYPE,
+            "the field has wire type %u, expected %u; this is no ONNX file or it is "
+            "damaged",
+            wire, expected);
+    const uint8_t *content;
+    uint64_t size;
+    TN_TRY(skip_value(w, field, wire, &content, &size));
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
+        if (field->label != PROTOBUF_C_LABEL_REPEATED && *count > 1)
+            return fail(w, field, TN_RULE_WIRE_TWICE,
+                "the field occurs a second time; only one is allowed");
+        w->at = content;
+        return enter(w, field->descriptor, field, content + size);
+    }
+    if (packed) TN_TRY(check_packed(w, field, content, size));
+    if (field->type == PROTOBUF_C_TYPE_STRING && memchr(content, 0, size))
+        return fail(w, field, TN_RULE_WIRE_NUL, "the string holds a NUL byte");
+    if (is_payload(f->type, field, packed)) return keep_payload(w, field, content, size);
+    if (wire == WIRE_BYTES) w->structure += sizeof(void *) * 2;
+    tn__text_append(&w->skeleton, (const char *)tag_at, (uint64_t)(w->at - tag_at));
+    return TN_OK;
+}
+
+static tn_status walk(struct walker *w) {
+    while (w->depth) {
+        struct frame *f = top(w);
+        if (w->at == f->end) {
+            leave(w);
+            continue;
+        }
+        const uint8_t *tag_at = w->at;
+        uint64_t tag;
+        TN_TRY(read_varint(w, f->end, NULL, &tag));
+        unsigned wire = tag & 7;
+        uint64_t number = tag >> 3;
+        bool known_wire = wire <= WIRE_BYTES || wire == WIRE_FIXED32;
+        if (number == 0 || number > (1u << 29) - 1 || !known_wire) {
+            w->at = tag_at;
+            return fail(w, NULL, TN_RULE_WIRE_TAG,
+                "there is no field here (number %llu, wire type %u); this is no ONNX "
+                "file "
+                "or it is damaged",
+                (unsigned long long)number, wire);
+        }
+        const ProtobufCFieldDescriptor *field =
+            number == PAYLOAD_FIELD
+                ? NULL
+                : protobuf_c_message_descriptor_get_field(f->type, (unsigned)number);
+        if (field) {
+            TN_TRY(take_field(w, field, wire, tag_at));
+        } else {
+            const uint8_t *content;
+            uint64_t size;
+            TN_TRY(skip_value(w, NULL, wire, &content, &size));
+        }
+    }
+    return TN_OK;
+}
+
+static void *arena_alloc(void *arena, size_t size) {
+    return tn__arena_alloc(arena, size);
+}
+
+static void arena_free(void *arena, void *ptr) {
+    (void)arena;
+    (void)ptr;
+}
+
+tn_status tn__wire_parse(struct tn_arena *arena, const ProtobufCMessageDescriptor *type,
+    const void *data, uint64_t size, const char *label, ProtobufCMessage **out,
+    struct tn__payloads *out_payloads, struct tn_diag *diag) {
+    static const uint8_t nothing[1];
+    const uint8_t *start = size ? data : nothing;
+    struct walker w = {
+        .start = start, .at = start, .arena = arena, .label = label, .diag = diag};
+    w.frames = tn__alloc(TN_WIRE_MAX_DEPTH * sizeof *w.frames, 0);
+    if (!w.frames) return tn__fail_memory(diag, "the wire walker", TN_WIRE_MAX_DEPTH);
+    tn_status status = enter(&w, type, NULL, start + size);
+    if (status == TN_OK) status = walk(&w);
+    if (status == TN_OK && w.skeleton.failed)
+        status = tn__fail_memory(diag, "the structure of the model", w.skeleton.size);
+    if (status == TN_OK) {
+        ProtobufCAllocator allocator = {arena_alloc, arena_free, arena};
+        ProtobufCMessage *message =
+            protobuf_c_message_unpack(type, &allocator, w.skeleton.size,
+                w.skeleton.size ? (const uint8_t *)w.skeleton.data : nothing);
+        if (message) {
+            *out = message;
+            *out_payloads = w.payloads;
+        } else {
+            status = tn__fail_rule(diag, TN_RULE_WIRE_PARSE,
+                "%s: the parser refuses the message; the file is damaged", label);
+        }
+    }
+    tn__text_free(&w.skeleton);
+    tn__free(w.frames);
+    return status;
+}
