@@ -1,0 +1,2 @@
+/* Depthwise tiles for AVX2. */
+#include "../depthwise_tmpl.h"

@@ -1,0 +1,2 @@
+/* Depthwise tiles for AVX-512. */
+#include "../depthwise_tmpl.h"
