@@ -78,6 +78,7 @@ static const struct {
 } areas[] = {
     {"gemm", bench_gemm},
     {"conv", bench_conv},
+    {"depthwise", bench_depthwise},
     {"winograd", bench_winograd},
 };
 

@@ -32,6 +32,7 @@ float *bench_floats(size_t count);
 
 void bench_gemm(enum tn_isa isa);
 void bench_conv(enum tn_isa isa);
+void bench_depthwise(enum tn_isa isa);
 void bench_winograd(enum tn_isa isa);
 
 #endif

@@ -3,6 +3,7 @@
 #include "bench_kernel.h"
 
 #include "conv.h"
+#include "depthwise.h"
 #include "winograd.h"
 
 #include <math.h>
@@ -125,5 +126,41 @@ void bench_winograd(enum tn_isa isa) {
         free(w.conv.output);
         free(packed);
         free(w.workspace);
+    }
+}
+
+struct depthwise {
+    struct tn_depthwise_kernels kernels;
+    struct tn_conv conv;
+};
+
+static void run_depthwise(void *arg) {
+    struct depthwise *d = arg;
+    tn_depthwise_run(&d->kernels, &d->conv, 0, tn_conv_rows(&d->conv));
+}
+
+void bench_depthwise(enum tn_isa isa) {
+    static const struct layer shapes[] = {{56, 96, 96, 3, 1, 1, 96},
+        {112, 32, 32, 3, 1, 1, 32}, {112, 96, 96, 3, 2, 1, 96},
+        {14, 576, 576, 3, 1, 1, 576}, {7, 960, 960, 3, 1, 1, 960},
+        {28, 120, 120, 5, 1, 2, 120}, {28, 60, 120, 3, 1, 1, 60}};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        const struct layer *layer = &shapes[i];
+        struct depthwise d = {.conv = make_conv(layer)};
+        const double out = (double)out_size(layer), kernel = (double)layer->kernel;
+        char name[64];
+        tn_depthwise_kernels_init(&d.kernels, isa);
+        float *packed = bench_floats(tn_depthwise_packed_size(&d.conv));
+        d.conv.weights = packed;
+        snprintf(name, sizeof(name), "%zux%zu s%zu %zu->%zu, %zux%zu", layer->kernel,
+            layer->kernel, layer->stride, layer->channels, layer->filters, layer->size,
+            layer->size);
+        struct bench_case test = {"depthwise", name,
+            2 * out * out * kernel * kernel * (double)layer->filters, run_depthwise, &d};
+        bench_report(&test, isa, 1);
+        free((void *)d.conv.input);
+        free((void *)d.conv.bias);
+        free(d.conv.output);
+        free(packed);
     }
 }

@@ -70,7 +70,7 @@ void kernel_conv_expect(struct kernel_run *run, const struct tn_conv *conv,
     kernel_check_rows(run, got, conv->out_pixel, pixels, channels, want, bound);
 }
 
-static void same_pixels(
+void kernel_conv_same(
     struct kernel_run *run, const struct tn_conv *conv, const float *x, const float *y) {
     for (size_t p = 0; p < kernel_conv_pixels(conv, true); p++) {
         kernel_check_same(run, x + p * conv->out_pixel, y + p * conv->out_pixel,
@@ -127,7 +127,7 @@ static void test_shape(struct kernel_run *run, const struct tn_gemm_kernels *ker
     tn_conv_run(kernels, &conv, 0, row, 0, panels);
     tn_conv_run(kernels, &conv, row, rows, panel, panels);
     tn_conv_run(kernels, &conv, row, rows, 0, panel);
-    same_pixels(run, &conv, whole, split);
+    kernel_conv_same(run, &conv, whole, split);
 }
 
 // clang-format off

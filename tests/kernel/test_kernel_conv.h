@@ -21,4 +21,8 @@ float *kernel_conv_output(struct kernel_run *run, struct tn_conv *conv);
 void kernel_conv_expect(struct kernel_run *run, const struct tn_conv *conv,
     const float *weights, const float *residual, double slack, const float *got);
 
+/* Fails unless the pixels of two outputs are the same bits. */
+void kernel_conv_same(
+    struct kernel_run *run, const struct tn_conv *conv, const float *x, const float *y);
+
 #endif
