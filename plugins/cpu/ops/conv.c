@@ -6,7 +6,7 @@
  * once when constant. f64 runs on the plain loops of conv_tmpl.h. */
 #include "kernels/conv.h"
 
-#include "ops/activation.h"
+#include "ops/fused_activation.h"
 #include "ops/narrow.h"
 #include "ops/ops.h"
 #include "ops/planes.h"

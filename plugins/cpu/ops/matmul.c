@@ -3,7 +3,7 @@
  * All three are one kernel: Y = act(clamp(alpha A·B + beta C)). MatMul has no C; Gemm is of
  * rank 2 and may transpose; the fused form has both and a clamp or an activation behind.
  * f32 runs on packed panels; f64 and the integers on the plain loops of matmul_tmpl.h. */
-#include "ops/activation.h"
+#include "ops/fused_activation.h"
 #include "ops/narrow.h"
 #include "ops/ops.h"
 #include "ops/product.h"

@@ -1,5 +1,5 @@
 /* Activations that fused operators apply to finished runs of f32. */
-#include "ops/activation.h"
+#include "ops/fused_activation.h"
 
 /* clang-format off */
 static const struct {

@@ -1,6 +1,6 @@
 /* Activations that fused operators apply to finished runs of f32: by name, one table. */
-#ifndef TENON_CPU_ACTIVATION_H
-#define TENON_CPU_ACTIVATION_H
+#ifndef TENON_CPU_FUSED_ACTIVATION_H
+#define TENON_CPU_FUSED_ACTIVATION_H
 
 #include "ops/ops.h"
 
