@@ -54,10 +54,14 @@ struct tn__family {
     X(binary) \
     X(compare) \
     X(conv) \
+    X(dropout) \
+    X(lrn) \
     X(matmul) \
     X(nonlinear) \
+    X(norm) \
     X(pool) \
     X(shape_view) \
+    X(softmax) \
     X(unary) \
     X(variadic)
 

@@ -1,0 +1,436 @@
+/* Normalisations: statistics over part of a tensor, then (x - mean) · scale + bias.
+ *
+ * Layer, RMS, instance and group normalisation are one kernel over rows: a row is what
+ * shares its statistics, and scale and bias belong to its elements (layer, RMS) or to the
+ * channels it is made of (instance, group). BatchNormalization and LpNormalization have
+ * statistics across rows and take the tensor as (outer, channel, inner). */
+#include "ops/narrow.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* clang-format off */
+#define BATCH_ATTRS(X, S)                                                                \
+    X(S, FLOAT, epsilon, 1e-5f)                                                          \
+    X(S, FLOAT, momentum, 0.9f)                                                          \
+    X(S, INT, training_mode, 0)
+#define LAYER_ATTRS(X, S)                                                                \
+    X(S, INT, axis, -1)                                                                  \
+    X(S, FLOAT, epsilon, 1e-5f)                                                          \
+    X(S, INT, stash_type, 1)
+#define INSTANCE_ATTRS(X, S) X(S, FLOAT, epsilon, 1e-5f)
+#define GROUP_ATTRS(X, S)                                                                \
+    X(S, FLOAT, epsilon, 1e-5f)                                                          \
+    X(S, INT_REQUIRED, num_groups, )                                                     \
+    X(S, INT, stash_type, 1)
+#define LP_ATTRS(X, S) X(S, INT, axis, -1) X(S, INT, p, 2)
+/* clang-format on */
+TN_ATTR_TABLE(batch, BATCH_ATTRS)
+TN_ATTR_TABLE(layer, LAYER_ATTRS)
+TN_ATTR_TABLE(instance, INSTANCE_ATTRS)
+TN_ATTR_TABLE(group, GROUP_ATTRS)
+TN_ATTR_TABLE(lp, LP_ATTRS)
+
+/* ---- inference -------------------------------------------------------------------------- */
+
+static tn_status infer_same(const struct tn_infer *infer) {
+    return tn_infer_like(infer, 0, 0);
+}
+
+static tn_status infer_batch(const struct tn_infer *infer) {
+    for (uint32_t o = 1; o < infer->node->n_outputs; o++)
+        TN_TRY(tn_infer_like(infer, o, o + 2));
+    return tn_infer_like(infer, 0, 0);
+}
+
+static tn_status infer_layer(const struct tn_infer *infer) {
+    const struct tn_type *x = tn_infer_input(infer, 0);
+    struct layer_attrs attrs;
+    int64_t dims[TN_RANK_MAX];
+    if (!x) return TN_OK;
+    TN_TRY(TN_ATTRS_READ(layer, infer->node, &attrs, infer->diag));
+    TN_TRY(tn_infer_like(infer, 0, 0));
+    int32_t stash = attrs.stash_type == TN_BFLOAT16 ? TN_BFLOAT16 : TN_FLOAT,
+            rank = x->rank;
+    if (rank >= 0) {
+        uint32_t axis = 0;
+        TN_TRY(tn_rank_check(rank, infer->diag));
+        TN_TRY(tn_axis_fix(attrs.axis, rank, &axis, infer->diag));
+        for (uint32_t i = 0; i < (uint32_t)rank; i++)
+            dims[i] = i < axis ? x->dims[i] : 1;
+    }
+    TN_TRY(tn_infer_set(infer, 1, stash, rank, dims));
+    return tn_infer_set(infer, 2, stash, rank, dims);
+}
+
+/* ---- rows: layer, RMS, instance, group --------------------------------------------------- */
+
+enum row_kind { ROW_LAYER, ROW_RMS, ROW_INSTANCE, ROW_GROUP };
+
+struct row_norm {
+    struct tn__kernel base;
+    enum row_kind kind;
+    double epsilon;
+    int64_t axis, groups;
+};
+
+struct row_plan {
+    size_t rows, n;
+    size_t segment; /* elements that share scale and bias; 0: each has its own */
+    size_t segments, cycle, by_group;
+    int64_t grain;
+};
+
+static tn_status create_rows(const struct tn_kernel_ctx *ctx, enum row_kind kind,
+    double epsilon, int64_t axis, int64_t groups, void **out) {
+    TN_TRY(tn__kernel_create(ctx, sizeof(struct row_norm), out));
+    struct row_norm *norm = *out;
+    norm->kind = kind;
+    norm->epsilon = epsilon;
+    norm->axis = axis;
+    norm->groups = groups;
+    return TN_OK;
+}
+
+static tn_status create_layer(const struct tn_kernel_ctx *ctx, void **out) {
+    struct layer_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(layer, ctx->node, &attrs, ctx->diag));
+    bool rms = strcmp(ctx->node->op_type, "RMSNormalization") == 0;
+    return create_rows(
+        ctx, rms ? ROW_RMS : ROW_LAYER, (double)attrs.epsilon, attrs.axis, 1, out);
+}
+
+static tn_status create_instance(const struct tn_kernel_ctx *ctx, void **out) {
+    struct instance_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(instance, ctx->node, &attrs, ctx->diag));
+    return create_rows(ctx, ROW_INSTANCE, (double)attrs.epsilon, 0, 1, out);
+}
+
+static tn_status create_group(const struct tn_kernel_ctx *ctx, void **out) {
+    struct group_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(group, ctx->node, &attrs, ctx->diag));
+    return create_rows(ctx, ROW_GROUP, (double)attrs.epsilon, 0, attrs.num_groups, out);
+}
+
+static tn_status workspace_rows(
+    void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
+    (void)kernel;
+    (void)args;
+    out->state = sizeof(struct row_plan);
+    return TN_OK;
+}
+
+/* Scale or bias has as many elements as the plan reads. */
+static tn_status check_affine(
+    const struct tn_run_args *args, uint32_t input, size_t wanted, struct tn_diag *diag) {
+    const struct tn_tensor *t = tn__in(args, input);
+    if (!t || (size_t)tn_tensor_count(t) == wanted) return TN_OK;
+    return tn_fail(diag, TN_INVALID_ARGUMENT, "%s has %lld elements, expected %zu",
+        input == 1 ? "scale" : "bias", (long long)tn_tensor_count(t), wanted);
+}
+
+static tn_status plan_channels(struct row_plan *plan, const struct row_norm *norm,
+    const struct tn_run_args *args, struct tn_diag *diag) {
+    const struct tn_tensor *x = args->inputs[0].as.tensor;
+    if (x->rank < 2)
+        return tn_fail(
+            diag, TN_INVALID_ARGUMENT, "input has rank %u, expected 2 or more", x->rank);
+    int64_t channels = x->dims[1];
+    int64_t groups = norm->kind == ROW_GROUP ? norm->groups : channels;
+    if (groups < 1 ? channels > 0 : channels % groups != 0)
+        return tn_fail(diag, TN_INVALID_ARGUMENT, "%lld channels do not make %lld groups",
+            (long long)channels, (long long)groups);
+    plan->segment = (size_t)tn_dims_product(x->dims, 2, x->rank);
+    plan->segments = groups ? (size_t)(channels / groups) : 0;
+    plan->cycle = (size_t)groups;
+    plan->rows = (size_t)x->dims[0] * plan->cycle;
+    plan->n = plan->segment * plan->segments;
+    size_t wanted = (size_t)channels;
+    /* Before version 21 scale and bias belonged to groups, not to channels. */
+    if (norm->kind == ROW_GROUP && tn_tensor_count(args->inputs[1].as.tensor) == groups) {
+        plan->by_group = 1;
+        wanted = (size_t)groups;
+    }
+    TN_TRY(check_affine(args, 1, wanted, diag));
+    return check_affine(args, 2, wanted, diag);
+}
+
+static tn_status prepare_rows(void *kernel, const struct tn_run_args *args,
+    tn_compute_fn *fn, struct tn_diag *diag) {
+    const struct row_norm *norm = kernel;
+    const struct tn_tensor *x = args->inputs[0].as.tensor;
+    struct row_plan *plan = args->state;
+    (void)fn;
+    if (norm->kind <= ROW_RMS) {
+        uint32_t axis = 0;
+        TN_TRY(tn_axis_fix(norm->axis, x->rank, &axis, diag));
+        plan->rows = (size_t)tn_dims_product(x->dims, 0, axis);
+        plan->n = (size_t)tn_dims_product(x->dims, axis, x->rank);
+        plan->cycle = 1;
+        size_t affine = (size_t)tn_tensor_count(args->inputs[1].as.tensor);
+        if (affine == 1 && plan->n != 1) {
+            plan->segment = plan->n;
+            plan->segments = 1;
+        }
+        TN_TRY(check_affine(args, 1, plan->segment ? 1 : plan->n, diag));
+        TN_TRY(check_affine(args, 2, plan->segment ? 1 : plan->n, diag));
+    } else {
+        TN_TRY(plan_channels(plan, norm, args, diag));
+    }
+    plan->grain = (int64_t)(32768 / (plan->n + 1)) + 1;
+    return TN_OK;
+}
+
+struct row_job {
+    const struct row_norm *norm;
+    const struct row_plan *plan;
+    const struct tn_run_args *args;
+};
+
+/* The statistics of a row, where the node names them as outputs. */
+static void store_stash(
+    const struct tn_run_args *args, uint32_t o, size_t row, double value) {
+    struct tn_tensor *out = tn__out(args, o);
+    float narrow = (float)value;
+    if (!out) return;
+    if (out->dtype == TN_FLOAT)
+        ((float *)out->data)[row] = narrow;
+    else
+        tn__round((uint16_t *)out->data + row, &narrow, out->dtype, 1);
+}
+
+/* ---- (outer, channel, inner): batch and Lp ------------------------------------------------ */
+
+struct view {
+    size_t outer, channels, inner;
+};
+
+struct batch_norm {
+    struct tn__kernel base;
+    double epsilon, momentum;
+    bool training;
+};
+
+static tn_status create_batch(const struct tn_kernel_ctx *ctx, void **out) {
+    struct batch_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(batch, ctx->node, &attrs, ctx->diag));
+    TN_TRY(tn__kernel_create(ctx, sizeof(struct batch_norm), out));
+    struct batch_norm *norm = *out;
+    norm->epsilon = (double)attrs.epsilon;
+    norm->momentum = (double)attrs.momentum;
+    norm->training = attrs.training_mode != 0;
+    return TN_OK;
+}
+
+static struct view batch_view(const struct tn_tensor *x) {
+    struct view v = {1, 1, 1};
+    if (x->rank > 0) v.outer = (size_t)x->dims[0];
+    if (x->rank > 1) v.channels = (size_t)x->dims[1];
+    if (x->rank > 2) v.inner = (size_t)tn_dims_product(x->dims, 2, x->rank);
+    return v;
+}
+
+/* Two factors a channel: a·x + b. */
+static tn_status workspace_batch(
+    void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
+    (void)kernel;
+    out->scratch = 2 * sizeof(double) * batch_view(args->inputs[0].as.tensor).channels;
+    return TN_OK;
+}
+
+static tn_status prepare_batch(void *kernel, const struct tn_run_args *args,
+    tn_compute_fn *fn, struct tn_diag *diag) {
+    static const char *const names[] = {"X", "scale", "B", "mean", "var"};
+    int64_t channels = (int64_t)batch_view(args->inputs[0].as.tensor).channels;
+    (void)kernel;
+    (void)fn;
+    for (uint32_t i = 1; i < 5; i++) {
+        int64_t n = tn_tensor_count(args->inputs[i].as.tensor);
+        if (n != channels)
+            return tn_fail(diag, TN_INVALID_ARGUMENT,
+                "input '%s' has %lld elements, expected %lld: one for each channel",
+                names[i], (long long)n, (long long)channels);
+    }
+    return TN_OK;
+}
+
+/* Element i of a float tensor of any width. */
+static double element(const struct tn_tensor *t, size_t i) {
+    if (t->dtype == TN_DOUBLE) return ((const double *)t->data)[i];
+    if (t->dtype == TN_FLOAT) return (double)((const float *)t->data)[i];
+    float wide;
+    tn__widen(&wide, (const uint16_t *)t->data + i, t->dtype, 1);
+    return (double)wide;
+}
+
+static void set_element(struct tn_tensor *t, size_t i, double x) {
+    float narrow = (float)x;
+    if (t->dtype == TN_DOUBLE)
+        ((double *)t->data)[i] = x;
+    else if (t->dtype == TN_FLOAT)
+        ((float *)t->data)[i] = narrow;
+    else
+        tn__round((uint16_t *)t->data + i, &narrow, t->dtype, 1);
+}
+
+/* The factors of each channel from given statistics. */
+static void batch_factors(const struct batch_norm *norm, const struct tn_run_args *args,
+    size_t channel, double mean, double var, double *factors) {
+    double a = element(args->inputs[1].as.tensor, channel) / sqrt(var + norm->epsilon);
+    factors[2 * channel] = a;
+    factors[2 * channel + 1] = element(args->inputs[2].as.tensor, channel) - mean * a;
+}
+
+static void update_running(const struct batch_norm *norm, const struct tn_run_args *args,
+    uint32_t o, size_t channel, double batch) {
+    struct tn_tensor *out = tn__out(args, o);
+    if (!out) return;
+    double running = element(args->inputs[o + 2].as.tensor, channel);
+    set_element(out, channel, running * norm->momentum + batch * (1 - norm->momentum));
+}
+
+struct lp_norm {
+    struct tn__kernel base;
+    int64_t axis, p;
+};
+
+static tn_status create_lp(const struct tn_kernel_ctx *ctx, void **out) {
+    struct lp_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(lp, ctx->node, &attrs, ctx->diag));
+    if (attrs.p != 1 && attrs.p != 2)
+        return tn_fail(ctx->diag, TN_INVALID_MODEL,
+            "attribute 'p' is %lld, expected 1 or 2", (long long)attrs.p);
+    TN_TRY(tn__kernel_create(ctx, sizeof(struct lp_norm), out));
+    struct lp_norm *norm = *out;
+    norm->axis = attrs.axis;
+    norm->p = attrs.p;
+    return TN_OK;
+}
+
+struct wide_job {
+    const void *kernel;
+    const struct tn_run_args *args;
+    struct view view;
+    double *factors;
+};
+
+#define T float
+#define NAME(x) x##_f32
+#include "ops/norm_tmpl.h"
+#define T double
+#define NAME(x) x##_f64
+#include "ops/norm_tmpl.h"
+
+/* ---- upgrades ---------------------------------------------------------------------------- */
+
+/* is_test said which of two modes a node was in; so does the number of its outputs. */
+static tn_status upgrade_batch_7(const struct tn_rewrite *rw) {
+    const struct tn_node *node = rw->api->node(rw->graph, rw->node);
+    TN_TRY(tn__upgrade_drop_consumed(rw));
+    return tn_node_attr(node, "is_test")
+               ? rw->api->remove_attr(rw->graph, rw->node, "is_test")
+               : TN_OK;
+}
+
+static tn_status upgrade_batch_9(const struct tn_rewrite *rw) {
+    const struct tn_attr *spatial =
+        tn_node_attr(rw->api->node(rw->graph, rw->node), "spatial");
+    if (!spatial) return TN_OK;
+    if (spatial->type != TN_ATTR_INT || spatial->as.ints[0] == 0)
+        return tn_fail(rw->diag, TN_UNSUPPORTED,
+            "BatchNormalization with spatial = 0 has statistics for each element; only "
+            "statistics for each channel are supported");
+    return rw->api->remove_attr(rw->graph, rw->node, "spatial");
+}
+
+/* Training was told by the optional outputs; saved_mean and saved_var are gone. */
+static tn_status upgrade_batch_14(const struct tn_rewrite *rw) {
+    const struct tn_node *node = rw->api->node(rw->graph, rw->node);
+    int64_t training = 0;
+    for (uint32_t o = 1; o < node->n_outputs; o++) {
+        if (node->outputs[o] == TN_NO_ID) continue;
+        training = 1;
+        const tn_node_id *readers;
+        uint32_t n;
+        rw->api->consumers(rw->graph, node->outputs[o], &readers, &n);
+        if (o > 2 && (n > 0 || rw->api->is_visible(rw->graph, node->outputs[o])))
+            return tn_fail(rw->diag, TN_UNSUPPORTED,
+                "output %u (a saved statistic of training) is used; it is not computed",
+                o);
+    }
+    if (!training) return TN_OK;
+    struct tn_attr attr = {"training_mode", TN_ATTR_INT, 1, {.ints = &training}, NULL};
+    return rw->api->set_attr(rw->graph, rw->node, &attr, rw->diag);
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+/* clang-format off */
+#define OPTIONAL 0, TN_FORMAL_OPTIONAL
+static const struct tn_op_def defs[] = {
+    {TN_DEF("", "BatchNormalization"),
+        TN_VERSIONS({1}, {6, 0, tn__upgrade_drop_consumed}, {7, 0, upgrade_batch_7},
+            {9, 0, upgrade_batch_9}, {14, 0, upgrade_batch_14}, {15}),
+        TN_INPUTS({"X", "T"}, {"scale", "T1"}, {"B", "T1"}, {"input_mean", "T2"},
+            {"input_var", "T2"}),
+        TN_OUTPUTS({"Y", "T"}, {"running_mean", "T2", OPTIONAL}, {"running_var", "T2", OPTIONAL}),
+        TN_TYPE_VARS({"T", TN_TYPES_FLOATS}, {"T1", TN_TYPES_FLOATS}, {"T2", TN_TYPES_FLOATS}),
+        TN_ATTRS(batch), .infer = infer_batch},
+    {TN_DEF("", "LayerNormalization"), TN_VERSIONS({17}),
+        TN_INPUTS({"X", "T"}, {"Scale", "T"}, {"B", "T", OPTIONAL}),
+        TN_OUTPUTS({"Y", "T"}, {"Mean", "U", OPTIONAL}, {"InvStdDev", "U", OPTIONAL}),
+        TN_TYPE_VARS({"T", TN_TYPES_FLOATS}, {"U", TN_BIT(FLOAT) | TN_BIT(BFLOAT16)}),
+        TN_ATTRS(layer), .infer = infer_layer},
+    {TN_DEF("", "RMSNormalization"), TN_VERSIONS({23}),
+        TN_INPUTS({"X", "T"}, {"scale", "V"}), TN_OUTPUTS({"Y", "V"}),
+        TN_TYPE_VARS({"T", TN_TYPES_FLOATS}, {"V", TN_TYPES_FLOATS}),
+        TN_ATTRS(layer), .infer = infer_same},
+    {TN_DEF("", "InstanceNormalization"), TN_VERSIONS({1}, {6, 0, tn__upgrade_drop_consumed}, {22}),
+        TN_INPUTS({"input", "T"}, {"scale", "T"}, {"B", "T"}), TN_OUTPUTS({"output", "T"}),
+        TN_TYPE_VARS({"T", TN_TYPES_FLOATS}), TN_ATTRS(instance), .infer = infer_same},
+    {TN_DEF("", "GroupNormalization"), TN_VERSIONS({18}, {21}),
+        TN_INPUTS({"X", "T"}, {"scale", "T"}, {"bias", "T"}), TN_OUTPUTS({"Y", "T"}),
+        TN_TYPE_VARS({"T", TN_TYPES_FLOATS}), TN_ATTRS(group), .infer = infer_same},
+    {TN_DEF("", "LpNormalization"), TN_VERSIONS({1}, {22}),
+        TN_INPUTS({"input", "T"}), TN_OUTPUTS({"output", "T"}),
+        TN_TYPE_VARS({"T", TN_TYPES_FLOATS}), TN_ATTRS(lp), .infer = infer_same},
+};
+
+#define ROWS(type) .workspace = workspace_rows, .prepare = prepare_rows, .compute = rows_##type
+#define BATCH(type) .create = create_batch, .workspace = workspace_batch, \
+    .prepare = prepare_batch, .compute = batch_##type
+#define LP(type) .create = create_lp, .compute = lp_##type
+#define F32 TN_KERNEL_TYPES({"T", TN_BIT(FLOAT)})
+#define F64 TN_KERNEL_TYPES({"T", TN_BIT(DOUBLE)})
+#define NARROW TN_KERNEL_TYPES({"T", TN_NARROW_TYPES})
+#define SAME(name, type) TN_KERNEL_TYPES({"T", type}, {name, type})
+TN_NARROW(layer, .create = create_layer, ROWS(f32))
+TN_NARROW(instance, .create = create_instance, ROWS(f32))
+TN_NARROW(group, .create = create_group, ROWS(f32))
+TN_NARROW(batch, BATCH(f32))
+TN_NARROW(lp, LP(f32))
+
+static const struct tn_kernel_def kernels[] = {
+    {TN_KERNEL("", "BatchNormalization", 15), F32, BATCH(f32)},
+    {TN_KERNEL("", "BatchNormalization", 15), F64, BATCH(f64)},
+    {TN_NARROW_KERNEL("", "BatchNormalization", 15, batch), NARROW},
+    {TN_KERNEL("", "LayerNormalization", 17), F32, .create = create_layer, ROWS(f32)},
+    {TN_KERNEL("", "LayerNormalization", 17), F64, .create = create_layer, ROWS(f64)},
+    {TN_NARROW_KERNEL("", "LayerNormalization", 17, layer), NARROW},
+    {TN_KERNEL("", "RMSNormalization", 23), SAME("V", TN_BIT(FLOAT)), .create = create_layer, ROWS(f32)},
+    {TN_KERNEL("", "RMSNormalization", 23), SAME("V", TN_BIT(DOUBLE)), .create = create_layer, ROWS(f64)},
+    {TN_NARROW_KERNEL("", "RMSNormalization", 23, layer), SAME("V", TN_NARROW_TYPES)},
+    {TN_KERNEL("", "InstanceNormalization", 22), F32, .create = create_instance, ROWS(f32)},
+    {TN_KERNEL("", "InstanceNormalization", 22), F64, .create = create_instance, ROWS(f64)},
+    {TN_NARROW_KERNEL("", "InstanceNormalization", 22, instance), NARROW},
+    {TN_KERNEL("", "GroupNormalization", 21), F32, .create = create_group, ROWS(f32)},
+    {TN_KERNEL("", "GroupNormalization", 21), F64, .create = create_group, ROWS(f64)},
+    {TN_NARROW_KERNEL("", "GroupNormalization", 21, group), NARROW},
+    {TN_KERNEL("", "LpNormalization", 22), F32, LP(f32)},
+    {TN_KERNEL("", "LpNormalization", 22), F64, LP(f64)},
+    {TN_NARROW_KERNEL("", "LpNormalization", 22, lp), NARROW},
+};
+/* clang-format on */
+
+TN_FAMILY(norm);
