@@ -74,6 +74,7 @@ struct tn_graph {
     tn_node_id parent_node;  /* in the parent: the node that has this as attribute */
     const struct tn__opset *opsets; /* of the model or the function it came from */
     uint32_t n_opsets;
+    uint32_t function; /* of a function body: its index, while functions are expanded */
     const char *name;
     struct tn__value *values;
     uint32_t n_values, cap_values;
@@ -252,6 +253,23 @@ uint32_t tn__graph_sweep(struct tn_graph *g);
 /* Checks every invariant (uses, producers, order); for tests and debug builds. */
 tn_status tn__graph_verify(const struct tn_graph *g, struct tn_diag *diag);
 
+/* ---- copying (graph_clone.c) ----------------------------------------- */
+
+struct tn__clone {
+    const char *prefix; /* begins the names of what is new; "" = none */
+    /* What a reference inside the body stands for, NULL: the attribute is left out. */
+    const struct tn_attr *(*attr)(void *arg, const char *name);
+    void *arg;
+    uint64_t *n_nodes;  /* counted up, … */
+    uint64_t max_nodes; /* … at most to here */
+};
+/* Copies the nodes of src in front of `before`, subgraphs included. map [src->n_values]
+ * says which values of dst stand for values of src, TN_NO_ID for the rest: an input is
+ * then absent, anything else gets a new value. */
+tn_status tn__graph_clone_into(struct tn_graph *dst, tn_node_id before,
+    const struct tn_graph *src, tn_value_id *map, const struct tn__clone *clone,
+    struct tn_diag *diag);
+
 /* ---- symbols (symdim.c) --------------------------------------------------------------
  */
 
@@ -266,7 +284,8 @@ const char *tn__symbol_name(const struct tn__symbols *symbols, uint32_t index);
 /* A new symbol without a name. */
 int64_t tn__symbol_fresh(struct tn__symbols *symbols);
 /* Interned arithmetic, op is TN_DIM_ADD …: canonical sums of products, so that N + 2 + 3
- * and 5 + N are one symbol, (N * 4) / 4 is N. */
+ * and 5 + N are one symbol, (N * 4) / 4 is N. With `symbols` NULL only numbers are known.
+ */
 int64_t tn__symbol_op(struct tn__symbols *symbols, uint32_t op, int64_t a, int64_t b);
 /* "N", "N + 5" …, NULL for a nameless symbol; borrowed. */
 const char *tn__symbol_text(struct tn__symbols *symbols, int64_t dim);

@@ -73,7 +73,7 @@ static int64_t to_dim(uint32_t index) {
 
 /* Entry of a symbol, NULL for numbers and unknowns. */
 static struct entry *entry_of(const struct tn__symbols *s, int64_t dim) {
-    if (is_number(dim)) return NULL;
+    if (is_number(dim) || !s) return NULL;
     uint64_t index = (uint64_t)TN_DIM_SYMBOL_MAX - (uint64_t)dim;
     return index < s->n ? &s->entries[index] : NULL;
 }
@@ -451,8 +451,27 @@ static int64_t pick(struct tn__symbols *s, uint32_t op, int64_t a, int64_t b) {
     return a < b ? keep_op(s, op, a, b) : keep_op(s, op, b, a);
 }
 
+/* Both are numbers: most of all dimensions. */
+static int64_t compute(uint32_t op, int64_t a, int64_t b) {
+    int64_t r = 0;
+    bool divides = op == TN_DIM_DIV || op == TN_DIM_CEIL_DIV || op == TN_DIM_MOD;
+    if (divides && (b == 0 || (a == INT64_MIN && b == -1))) return TN_DIM_UNKNOWN;
+    switch (op) {
+    case TN_DIM_ADD: return __builtin_add_overflow(a, b, &r) ? TN_DIM_UNKNOWN : number(r);
+    case TN_DIM_SUB: return __builtin_sub_overflow(a, b, &r) ? TN_DIM_UNKNOWN : number(r);
+    case TN_DIM_MUL: return __builtin_mul_overflow(a, b, &r) ? TN_DIM_UNKNOWN : number(r);
+    case TN_DIM_DIV: return floor_div(a, b);
+    case TN_DIM_CEIL_DIV: return floor_div(a, b) + (a % b != 0);
+    case TN_DIM_MIN: return a < b ? a : b;
+    case TN_DIM_MAX: return a > b ? a : b;
+    case TN_DIM_MOD: return a - floor_div(a, b) * b;
+    default: return TN_DIM_UNKNOWN;
+    }
+}
+
 int64_t tn__symbol_op(struct tn__symbols *symbols, uint32_t op, int64_t a, int64_t b) {
     struct poly x, y, product;
+    if (is_number(a) && is_number(b)) return compute(op, a, b);
     if (!to_poly(symbols, a, &x) || !to_poly(symbols, b, &y)) return TN_DIM_UNKNOWN;
     switch (op) {
     case TN_DIM_ADD:
