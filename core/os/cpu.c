@@ -101,7 +101,11 @@ static const struct {
     {"fp16", TN_CPU_FP16, TN_CPU_NEON | TN_CPU_FP16},
     {"i8mm", TN_CPU_I8MM, TN_CPU_NEON | TN_CPU_DOTPROD | TN_CPU_I8MM},
     {"bf16", TN_CPU_BF16, TN_CPU_NEON | TN_CPU_BF16},
+    {"avx512vnni", 0,
+        TN_CPU_AVX2 | TN_CPU_AVX512 | TN_CPU_AVX_VNNI | TN_CPU_AVX512_VNNI |
+            TN_CPU_AVX512_BF16},
     {"scalar", 0, 0},
+    {"best", 0, UINT64_MAX},
     {"all", 0, UINT64_MAX},
 };
 enum { FEATURE_NAMES = sizeof feature_names / sizeof feature_names[0] };

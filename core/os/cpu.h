@@ -15,8 +15,9 @@ struct tn__cpu {
 
 /* [any] */
 void tn__cpu_detect(struct tn__cpu *out);
-/* Mask of features that a text allows: "all" or "" (no limit), "scalar" (none), or names
- * separated by commas, each with what it stands on: "avx2", "avx512", "avx512_vnni",
+/* Mask of features that a text allows: "best", "all" or "" (no limit), "scalar" (none),
+ * "avx512vnni" (all of x86 up to it), or names separated by commas, each with what it
+ * stands on: "avx2", "avx512", "avx512_vnni",
  * "avx512_bf16", "avx_vnni", "neon", "dotprod", "fp16", "i8mm", "bf16". An unknown name
  * is TN_INVALID_ARGUMENT. */
 tn_status tn__cpu_mask(const char *text, uint64_t *out_mask, struct tn_diag *diag);
