@@ -81,6 +81,20 @@ static void run_rectangle(const struct job *job, struct tn_depthwise_tile *t,
     if (t->finish && conv->post) post_tile(conv, t);
 }
 
+static void exchange(size_t *a, size_t *b) {
+    const size_t kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* A narrow rectangle, such as a column at the border, as a low one: rows are what is fast. */
+static void turn(struct tn_depthwise_tile *t) {
+    exchange(&t->rows, &t->cols);
+    exchange(&t->in_row, &t->in_col);
+    exchange(&t->out_row, &t->out_col);
+    exchange(&t->residual_row, &t->residual_col);
+}
+
 /* The last two axes of a box are a rectangle; the others are stepped through. With one spatial
  * axis the other of the two is the batch. */
 static void run_box(void *arg, const struct tn__conv_box *box) {
@@ -110,6 +124,7 @@ static void run_box(void *arg, const struct tn__conv_box *box) {
         .hi = conv->hi,
         .accumulate = !job->pass.first,
         .finish = job->pass.last};
+    if (t.cols < 4 && t.rows > t.cols) turn(&t);
     for (size_t d = 0; d < walk->axes; d++)
         cursor.o[d] = box->o0[d];
     tn__conv_locate(walk, box, &cursor);

@@ -45,6 +45,15 @@ static inline void vf_store_part(float *p, vf a, size_t n) {
     }
 #endif
 }
+/* Keeps a value in its register: without it gcc folds one load into every use of the value. */
+#if defined(__AVX512F__)
+#define VF_KEEP(a) __asm__("" : "+v"(a))
+#elif defined(__AVX2__)
+#define VF_KEEP(a) __asm__("" : "+x"(a))
+#else
+#define VF_KEEP(a) ((void)(a))
+#endif
+
 /* min(hi, max(lo, a)), by the order of the operands with NaN of a passing through. */
 static inline vf vf_between(vf a, vf lo, vf hi) {
     return vf_min(hi, vf_max(lo, a));
