@@ -4,9 +4,12 @@
 #define TENON_CPU_H
 
 #include "kernels/elementwise.h"
+#include "kernels/conv.h"
+#include "kernels/depthwise.h"
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "kernels/vmath.h"
+#include "kernels/winograd.h"
 #include "tenon/op.h"
 #include "tenon/plugin.h"
 
@@ -14,6 +17,8 @@ struct tn__cpu {
     const struct tn_host *host;
     enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
     struct tn_gemm_kernels gemm;
+    struct tn_depthwise_kernels depthwise;
+    struct tn_winograd_kernels winograd;
     struct tn_elementwise_kernels elementwise;
     struct tn_vmath_kernels vmath;
     /* Floats narrower than 32 bits, to float and back, by element type; else NULL. */

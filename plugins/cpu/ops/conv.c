@@ -4,13 +4,11 @@
  * The f32 kernels work on NHWC; a convolution that the layout pass did not reach goes through
  * the workspace. Weights are ONNX's (M, C/group, kernel…) for both layouts and are packed
  * once when constant. f64 runs on the plain loops of conv_tmpl.h. */
-#include "kernels/conv.h"
-
+#include "ops/conv_method.h"
 #include "ops/fused_activation.h"
 #include "ops/narrow.h"
 #include "ops/ops.h"
 #include "ops/planes.h"
-#include "ops/product.h"
 #include "ops/window.h"
 
 #include <math.h>
@@ -26,6 +24,7 @@
     X(S, INTS, strides, )
 #define FUSED_CONV_ATTRS(X, S)                                                           \
     CONV_ATTRS(X, S)                                                                     \
+    X(S, INT, fast, 0)                                                                   \
     X(S, STRING, layout, "NCHW")                                                         \
     X(S, FLOAT, lo, -INFINITY)                                                           \
     X(S, FLOAT, hi, INFINITY)                                                            \
@@ -98,21 +97,27 @@ struct conv {
     struct tn__kernel base;
     const struct tn_node *node;
     int64_t group;
-    bool nhwc;
+    bool nhwc, fast;
     float lo, hi;
     struct tn__activation activation;
-    const float *panels; /* packed weights; NULL: they are dynamic */
+    int64_t in[TN_CONV_MAX_AXES]; /* spatial sizes as far as the model says, else < 0 */
+    const struct tn__conv_method *method;
+    const float *packed; /* weights; NULL: they are dynamic */
 };
 
 /* Sizes of one call, and where things lie in the workspace (0 bytes: not needed). */
 struct plan {
     struct tn_conv conv;
-    struct tn_window_geometry geometry;
-    size_t r_block, r_pieces, p_block, p_pieces;
+    const struct tn__conv_method *method;
+    struct tn__conv_pieces pieces;
     size_t in_plane, out_plane; /* pixels of one image */
-    uint64_t at_input, at_output, at_residual, at_weights;
-    bool small;
+    uint64_t at_input, at_output, at_residual, at_weights, at_scratch;
 };
+
+static void store_sizes(struct conv *conv, const struct tn_type *x, uint32_t first) {
+    for (uint32_t i = 0; i < TN_CONV_MAX_AXES; i++)
+        conv->in[i] = (int32_t)i + 2 < x->rank ? x->dims[first + i] : -1;
+}
 
 static tn_status create_conv(const struct tn_kernel_ctx *ctx, void **out) {
     struct conv_attrs attrs;
@@ -126,6 +131,7 @@ static tn_status create_conv(const struct tn_kernel_ctx *ctx, void **out) {
     conv->group = attrs.group;
     conv->lo = -INFINITY;
     conv->hi = INFINITY;
+    store_sizes(conv, &ctx->inputs[0], 2);
     return TN_OK;
 }
 
@@ -138,6 +144,8 @@ static tn_status create_fused_conv(const struct tn_kernel_ctx *ctx, void **out) 
     TN_TRY(create_conv(ctx, out));
     struct conv *conv = *out;
     conv->nhwc = tn_string_is(attrs.layout, "NHWC");
+    conv->fast = attrs.fast != 0;
+    store_sizes(conv, &ctx->inputs[0], conv->nhwc ? 1 : 2);
     conv->lo = attrs.lo;
     conv->hi = attrs.hi;
     conv->activation = activation;
@@ -164,80 +172,21 @@ static tn_status weight_shape(struct tn_conv *c, const struct conv *conv,
     return TN_OK;
 }
 
-struct pack_job {
-    const struct tn_gemm_kernels *kernels;
-    const struct tn_conv *conv;
-    float *dst;
-    const float *src;
-};
-
-static void pack_panels(void *arg, int64_t begin, int64_t end, uint32_t worker) {
-    const struct pack_job *job = arg;
-    (void)worker;
-    tn_conv_pack(job->kernels, job->conv, job->dst, job->src, (size_t)begin, (size_t)end);
-}
-
-static void pack(
-    const struct conv *conv, const struct tn_conv *c, float *dst, const float *src) {
-    struct pack_job job = {&conv->base.cpu->gemm, c, dst, src};
-    size_t panels = tn_conv_panels(job.kernels, c);
-    size_t each = panels ? tn_conv_packed_size(job.kernels, c) / panels : 1;
-    const struct tn_host *host = conv->base.host;
-    host->parallel_for(host->self, (int64_t)panels, (int64_t)(65536 / (each + 1)) + 1,
-        pack_panels, &job);
-}
-
-static tn_status prepack_conv(void *kernel, uint32_t input, const struct tn_tensor *w,
-    const struct tn_prepack *sink, uint32_t *result, struct tn_diag *diag) {
-    struct conv *conv = kernel;
-    const struct tn_gemm_kernels *gemm = &conv->base.cpu->gemm;
-    struct tn_conv c;
-    if (input != 1 || tn_tensor_count(w) == 0) return TN_OK;
-    TN_TRY(weight_shape(&c, conv, w, diag));
-    size_t floats = tn_conv_packed_size(gemm, &c);
-    if (floats > SIZE_MAX / sizeof(float))
-        return tn_fail(diag, TN_OUT_OF_MEMORY, "packed weights do not fit the memory");
-    char layout[64];
-    snprintf(layout, sizeof layout, "conv_f32 g%zu nr%zu", c.groups, gemm->nr);
-    void *buffer = NULL;
-    int32_t filled = 0;
-    TN_TRY(
-        sink->buffer(sink->self, layout, floats * sizeof(float), &buffer, &filled, diag));
-    if (!filled) pack(conv, &c, buffer, w->data);
-    conv->panels = buffer;
-    *result = TN_PREPACK_DROP;
-    return TN_OK;
-}
-
-/* Fills the sizes of this call. */
-static tn_status plan_sizes(struct plan *plan, const struct conv *conv,
-    const struct tn_run_args *args, struct tn_diag *diag) {
-    const struct tn_tensor *x = args->inputs[0].as.tensor, *w = args->inputs[1].as.tensor;
-    struct tn_conv *c = &plan->conv;
+/* The spatial part, for these input sizes. */
+static tn_status spatial_shape(struct tn_conv *c, const struct conv *conv,
+    const int64_t *in, const struct tn_tensor *w, struct tn_diag *diag) {
     struct tn_window window;
-    TN_TRY(weight_shape(c, conv, w, diag));
-    uint32_t first = conv->nhwc ? 1 : 2, channel = conv->nhwc ? x->rank - 1 : 1;
-    if (x->rank != w->rank || x->dims[channel] != (int64_t)c->in_channels)
-        return tn_fail(diag, TN_INVALID_ARGUMENT,
-            "input of rank %u with %lld channels does not fit weights of rank %u for %zu "
-            "channels",
-            x->rank, (long long)(x->rank > 2 ? x->dims[channel] : 0), w->rank,
-            c->in_channels);
-    TN_TRY(tn__window_parse(&window, conv->node, x->rank - 2, w->dims + 2, diag));
-    TN_TRY(tn__window_geometry(&window, x->dims + first, &plan->geometry, diag));
-    c->batch = (size_t)x->dims[0];
-    plan->in_plane = plan->out_plane = 1;
+    struct tn_window_geometry g;
+    TN_TRY(tn__window_parse(&window, conv->node, w->rank - 2, w->dims + 2, diag));
+    TN_TRY(tn__window_geometry(&window, in, &g, diag));
     for (size_t i = 0; i < c->axes; i++) {
-        const struct tn_window_geometry *g = &plan->geometry;
         if (window.kernel[i] != w->dims[2 + i])
             return tn_fail(diag, TN_INVALID_MODEL,
                 "attribute 'kernel_shape' is %lld on axis %zu, the weights have %lld",
                 (long long)window.kernel[i], i, (long long)w->dims[2 + i]);
-        c->axis[i] = (struct tn_conv_axis){(size_t)g->in[i], (size_t)g->out[i],
+        c->axis[i] = (struct tn_conv_axis){(size_t)g.in[i], (size_t)g.out[i],
             (size_t)window.kernel[i], (size_t)window.stride[i],
-            (size_t)window.dilation[i], (size_t)g->pad[i]};
-        plan->in_plane *= c->axis[i].in;
-        plan->out_plane *= c->axis[i].out;
+            (size_t)window.dilation[i], (size_t)g.pad[i]};
     }
     c->in_pixel = c->in_channels;
     c->out_pixel = c->residual_pixel = c->out_channels;
@@ -247,6 +196,65 @@ static tn_status plan_sizes(struct plan *plan, const struct conv *conv,
         c->post = tn__activation_post;
         c->post_arg = &conv->activation;
     }
+    return TN_OK;
+}
+
+static tn_status prepack_conv(void *kernel, uint32_t input, const struct tn_tensor *w,
+    const struct tn_prepack *sink, uint32_t *result, struct tn_diag *diag) {
+    struct conv *conv = kernel;
+    const struct tn__cpu *cpu = conv->base.cpu;
+    struct tn_conv c;
+    if (input != 1 || tn_tensor_count(w) == 0) return TN_OK;
+    TN_TRY(weight_shape(&c, conv, w, diag));
+    /* Unknown sizes: the method must not depend on them. */
+    int64_t in[TN_CONV_MAX_AXES];
+    bool sized = true;
+    for (size_t i = 0; i < c.axes; i++)
+        sized = sized && conv->in[i] >= 0;
+    for (size_t i = 0; i < c.axes; i++)
+        in[i] = sized ? conv->in[i] : INT32_MAX;
+    c.batch = 1;
+    TN_TRY(spatial_shape(&c, conv, in, w, diag));
+    const struct tn__conv_method *method = tn__conv_choose(cpu, &c, conv->fast, sized);
+    size_t floats = method->packed_size(cpu, &c);
+    if (floats > SIZE_MAX / sizeof(float))
+        return tn_fail(diag, TN_OUT_OF_MEMORY, "packed weights do not fit the memory");
+    char layout[64];
+    snprintf(layout, sizeof layout, "conv_f32 %s g%zu nr%zu isa%d", method->name,
+        c.groups, cpu->gemm.nr, (int)cpu->isa);
+    void *buffer = NULL;
+    int32_t filled = 0;
+    TN_TRY(
+        sink->buffer(sink->self, layout, floats * sizeof(float), &buffer, &filled, diag));
+    if (!filled) tn__conv_pack(cpu, method, &c, buffer, w->data);
+    conv->method = method;
+    conv->packed = buffer;
+    *result = TN_PREPACK_DROP;
+    return TN_OK;
+}
+
+/* Fills the sizes of this call. */
+static tn_status plan_sizes(struct plan *plan, const struct conv *conv,
+    const struct tn_run_args *args, struct tn_diag *diag) {
+    const struct tn_tensor *x = args->inputs[0].as.tensor, *w = args->inputs[1].as.tensor;
+    struct tn_conv *c = &plan->conv;
+    TN_TRY(weight_shape(c, conv, w, diag));
+    uint32_t first = conv->nhwc ? 1 : 2, channel = conv->nhwc ? x->rank - 1 : 1;
+    if (x->rank != w->rank || x->dims[channel] != (int64_t)c->in_channels)
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "input of rank %u with %lld channels does not fit weights of rank %u for %zu "
+            "channels",
+            x->rank, (long long)(x->rank > 2 ? x->dims[channel] : 0), w->rank,
+            c->in_channels);
+    c->batch = (size_t)x->dims[0];
+    TN_TRY(spatial_shape(c, conv, x->dims + first, w, diag));
+    plan->in_plane = plan->out_plane = 1;
+    for (size_t i = 0; i < c->axes; i++) {
+        plan->in_plane *= c->axis[i].in;
+        plan->out_plane *= c->axis[i].out;
+    }
+    plan->method =
+        conv->packed ? conv->method : tn__conv_choose(conv->base.cpu, c, false, true);
     return TN_OK;
 }
 
@@ -268,33 +276,14 @@ static uint64_t plan_scratch(
             plan->at_residual =
                 reserve(&used, c->batch * plan->out_plane * c->out_channels);
     }
-    if (!conv->panels)
-        plan->at_weights = reserve(&used, tn_conv_packed_size(&conv->base.cpu->gemm, c));
+    const struct tn__cpu *cpu = conv->base.cpu;
+    tn__conv_cut(cpu, plan->method, c, &plan->pieces);
+    if (!conv->packed)
+        plan->at_weights = reserve(&used, plan->method->packed_size(cpu, c));
+    if (plan->pieces.scratch)
+        plan->at_scratch = reserve(
+            &used, plan->pieces.scratch * cpu->host->worker_count(cpu->host->self));
     return used;
-}
-
-static void plan_pieces(struct plan *plan, const struct conv *conv) {
-    const struct tn_gemm_kernels *gemm = &conv->base.cpu->gemm;
-    const struct tn_conv *c = &plan->conv;
-    size_t rows = tn_conv_rows(c), panels = tn_conv_panels(gemm, c);
-    double taps = (double)(c->in_channels / c->groups),
-           pixels = (double)(c->batch * plan->out_plane);
-    for (size_t i = 0; i < c->axes; i++)
-        taps *= (double)c->axis[i].kernel;
-    double work = taps * pixels * (double)c->out_channels;
-    double want = work / (TN_PRODUCT_SMALL / 2);
-    want = want < 1 ? 1 : want > 64 ? 64 : want;
-    double most = pixels / (double)(4 * gemm->rows);
-    double r_pieces = want < most ? want : most;
-    if (r_pieces > (double)rows) r_pieces = (double)rows;
-    if (r_pieces < 1) r_pieces = 1;
-    double p_pieces = ceil(want / r_pieces);
-    if (p_pieces > (double)panels) p_pieces = panels ? (double)panels : 1;
-    plan->r_block = (size_t)ceil((double)rows / r_pieces);
-    plan->r_pieces = plan->r_block ? (rows + plan->r_block - 1) / plan->r_block : 0;
-    plan->p_block = (size_t)ceil((double)panels / p_pieces);
-    plan->p_pieces = plan->p_block ? (panels + plan->p_block - 1) / plan->p_block : 0;
-    plan->small = work < TN_PRODUCT_SMALL;
 }
 
 static tn_status workspace_conv(
@@ -307,59 +296,31 @@ static tn_status workspace_conv(
     return TN_OK;
 }
 
-struct job {
-    const struct plan *plan;
-    const struct tn_gemm_kernels *kernels;
-    struct tn_conv conv;
-};
-
-static void run_pieces(void *arg, int64_t begin, int64_t end, uint32_t worker) {
-    const struct job *job = arg;
-    const struct plan *plan = job->plan;
-    size_t rows = tn_conv_rows(&job->conv),
-           panels = tn_conv_panels(job->kernels, &job->conv);
-    (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        size_t r0 = (size_t)i / plan->p_pieces * plan->r_block;
-        size_t p0 = (size_t)i % plan->p_pieces * plan->p_block;
-        size_t r1 = r0 + plan->r_block < rows ? r0 + plan->r_block : rows;
-        size_t p1 = p0 + plan->p_block < panels ? p0 + plan->p_block : panels;
-        tn_conv_run(job->kernels, &job->conv, r0, r1, p0, p1);
-    }
-}
-
-static void run_conv(const struct conv *conv, struct job *job) {
-    const struct plan *plan = job->plan;
-    const struct tn_host *host = conv->base.host;
-    int64_t pieces = (int64_t)(plan->r_pieces * plan->p_pieces);
-    if (pieces == 0) return;
-    if (plan->small)
-        run_pieces(job, 0, pieces, 0);
-    else
-        host->parallel_for(host->self, pieces, 1, run_pieces, job);
-}
-
+/* Packs dynamic weights; puts bias and weights in their places. */
 static void bind_weights(
-    const struct conv *conv, struct job *job, const struct tn_run_args *args) {
+    const struct conv *conv, struct tn_conv *c, const struct tn_run_args *args) {
+    const struct plan *plan = args->state;
     const struct tn_tensor *bias = tn__in(args, 2);
-    job->conv.bias = bias ? bias->data : NULL;
-    job->conv.weights = conv->panels;
-    if (conv->panels) return;
-    float *packed = (float *)((char *)args->workspace + job->plan->at_weights);
-    pack(conv, &job->conv, packed, args->inputs[1].as.tensor->data);
-    job->conv.weights = packed;
+    c->bias = bias ? bias->data : NULL;
+    c->weights = conv->packed;
+    if (conv->packed) return;
+    float *packed = (float *)((char *)args->workspace + plan->at_weights);
+    tn__conv_pack(
+        conv->base.cpu, plan->method, c, packed, args->inputs[1].as.tensor->data);
+    c->weights = packed;
 }
 
 static tn_status compute_nhwc(void *kernel, const struct tn_run_args *args) {
     const struct conv *conv = kernel;
     const struct plan *plan = args->state;
     const struct tn_tensor *residual = tn__in(args, 3);
-    struct job job = {plan, &conv->base.cpu->gemm, plan->conv};
-    bind_weights(conv, &job, args);
-    job.conv.input = args->inputs[0].as.tensor->data;
-    job.conv.output = args->outputs[0].as.tensor->data;
-    job.conv.residual = residual ? residual->data : NULL;
-    run_conv(conv, &job);
+    struct tn_conv c = plan->conv;
+    bind_weights(conv, &c, args);
+    c.input = args->inputs[0].as.tensor->data;
+    c.output = args->outputs[0].as.tensor->data;
+    c.residual = residual ? residual->data : NULL;
+    tn__conv_run(conv->base.cpu, plan->method, &c, &plan->pieces,
+        (float *)((char *)args->workspace + plan->at_scratch));
     return TN_OK;
 }
 
@@ -369,20 +330,20 @@ static tn_status compute_nchw(void *kernel, const struct tn_run_args *args) {
     const struct tn_tensor *residual = tn__in(args, 3);
     const struct tn__cpu *cpu = conv->base.cpu;
     char *scratch = args->workspace;
-    struct job job = {plan, &cpu->gemm, plan->conv};
-    struct tn_conv *c = &job.conv;
-    bind_weights(conv, &job, args);
-    c->input = tn__planes_inward(cpu, (float *)(scratch + plan->at_input),
-        args->inputs[0].as.tensor->data, c->batch, c->in_channels, plan->in_plane);
+    struct tn_conv c = plan->conv;
+    bind_weights(conv, &c, args);
+    c.input = tn__planes_inward(cpu, (float *)(scratch + plan->at_input),
+        args->inputs[0].as.tensor->data, c.batch, c.in_channels, plan->in_plane);
     if (residual)
-        c->residual = tn__planes_inward(cpu, (float *)(scratch + plan->at_residual),
-            residual->data, c->batch, c->out_channels, plan->out_plane);
+        c.residual = tn__planes_inward(cpu, (float *)(scratch + plan->at_residual),
+            residual->data, c.batch, c.out_channels, plan->out_plane);
     float *y = args->outputs[0].as.tensor->data;
-    bool flat = c->out_channels == 1 || plan->out_plane == 1;
-    c->output = flat ? y : (float *)(scratch + plan->at_output);
-    run_conv(conv, &job);
+    bool flat = c.out_channels == 1 || plan->out_plane == 1;
+    c.output = flat ? y : (float *)(scratch + plan->at_output);
+    tn__conv_run(
+        cpu, plan->method, &c, &plan->pieces, (float *)(scratch + plan->at_scratch));
     if (!flat)
-        tn__planes_outward(cpu, y, c->output, c->batch, c->out_channels, plan->out_plane);
+        tn__planes_outward(cpu, y, c.output, c.batch, c.out_channels, plan->out_plane);
     return TN_OK;
 }
 
@@ -392,7 +353,6 @@ static tn_status prepare_conv(void *kernel, const struct tn_run_args *args,
     struct plan *plan = args->state;
     TN_TRY(plan_sizes(plan, conv, args, diag));
     plan_scratch(plan, conv, args);
-    plan_pieces(plan, conv);
     if (conv->nhwc) *fn = compute_nhwc;
     return TN_OK;
 }
