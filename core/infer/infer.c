@@ -59,8 +59,14 @@ static tn_status adopt_definition(struct tn__inferer *inferer, struct tn__node *
     return TN_OK;
 }
 
-static bool is_newest(const struct tn__node *node) {
-    return node->def && node->view.since == tn__op_newest(node->def);
+/* Whether no upgrade is left: the newest version, or the last one of an operator that
+ * ended. */
+static bool is_current(const struct tn__node *node) {
+    if (!node->def) return false;
+    int32_t row = tn__op_version(node->def, node->view.since);
+    if (row < 0 || (uint32_t)row + 1 >= node->def->n_versions) return row >= 0;
+    const struct tn_op_version *next = &node->def->versions[row + 1];
+    return (next->flags & TN_VERSION_DEPRECATED) && !next->upgrade;
 }
 
 static tn_status resolve(struct tn__inferer *inferer, struct tn_graph *g, tn_node_id id,
@@ -82,7 +88,7 @@ static bool kernel_replaces_function(
         !tn__registry_op(inferer->registry, node->view.domain, node->view.op_type) ||
         tn__resolve_node(inferer->registry, g, id, &ignored) != TN_OK)
         return false;
-    if (is_newest(node) && tn__infer_one(inferer, g, id, &ignored) == TN_OK &&
+    if (is_current(node) && tn__infer_one(inferer, g, id, &ignored) == TN_OK &&
         tn__infer_has_kernel(inferer, g, id)) {
         node->is_function = false;
         return true;
@@ -104,16 +110,9 @@ static tn_status visit_node(
     if (function && !kernel_replaces_function(inferer, g, id))
         return tn__expand_call(inferer, g, id, function, diag);
     TN_TRY(resolve(inferer, g, id, diag));
-    if (!is_newest(tn__node_at(g, id))) {
-        int32_t before = tn__node_at(g, id)->view.since;
-        const struct tn_op_def *def = tn__node_at(g, id)->def;
+    if (!is_current(tn__node_at(g, id))) {
         TN_TRY(tn__upgrade_node(inferer->registry, g, id, &added, diag));
-        const struct tn__node *node = tn__node_at(g, id);
-        if (!node->dead && node->def == def && node->view.since == before)
-            return tn_fail(diag, TN_INTERNAL,
-                "the upgrade of operator '%s' from version %d leads nowhere",
-                node->view.op_type, before);
-        if (added > 0 || node->dead || !is_newest(node)) return TN_OK;
+        if (added > 0 || tn__node_at(g, id)->dead) return TN_OK;
     }
     TN_TRY(tn__infer_one(inferer, g, id, diag));
     TN_TRY(set_done(v, id, diag));
@@ -203,7 +202,7 @@ static tn_status hook_infer(
     struct tn__node *node = tn__node_at(g, id);
     refill_budget(inferer);
     if (!node->def) TN_TRY(adopt_definition(inferer, node, node->view.since, diag));
-    return is_newest(node) ? tn__infer_one(inferer, g, id, diag) : TN_OK;
+    return is_current(node) ? tn__infer_one(inferer, g, id, diag) : TN_OK;
 }
 
 static tn_status hook_added(
@@ -212,13 +211,9 @@ static tn_status hook_added(
     struct tn__node *node = tn__node_at(g, id);
     inferer->n_nodes++;
     TN_TRY(adopt_definition(inferer, node, since, diag));
-    while (!inferer->loading && !tn__node_at(g, id)->dead &&
-           !is_newest(tn__node_at(g, id))) {
+    if (!inferer->loading && !is_current(node)) {
         uint32_t added;
-        TN_TRY(resolve(inferer, g, id, diag));
-        int32_t before = tn__node_at(g, id)->view.since;
         TN_TRY(tn__upgrade_node(inferer->registry, g, id, &added, diag));
-        if (tn__node_at(g, id)->view.since == before) break;
     }
     return tn__node_at(g, id)->dead ? TN_OK : hook_infer(arg, g, id, diag);
 }

@@ -178,8 +178,9 @@ static tn_status read_beside(struct tn__registry *registry,
     struct tn__candidate *candidate, const char *real, struct tn_diag *diag) {
     struct tn__elf_note note;
     TN_TRY(tn__elf_read_note(real, &note, diag));
+    const char *slash = strrchr(real, '/');
     char *manifest = tn__arena_format(registry->arena, "%.*s/%s%s",
-        (int)(strrchr(real, '/') - real), real, note.id, manifest_suffix);
+        slash ? (int)(slash - real) : 0, real, note.id, manifest_suffix);
     if (!manifest) return tn__fail_memory(diag, "a path", strlen(real));
     char *found = NULL;
     struct tn_diag ignored = {0};

@@ -84,6 +84,17 @@ const struct tn_op_def *tn__registry_op(
     return def;
 }
 
+const struct tn__plugin *tn__registry_op_plugin(
+    struct tn__registry *registry, const struct tn_op_def *def) {
+    pthread_mutex_lock(&registry->lock);
+    const struct tn__op_entry *entry =
+        tn__entry_find(registry, tn__domain_name(def->domain), def->op_type);
+    const struct tn__plugin *plugin =
+        entry && entry->def == def ? entry->def_plugin : NULL;
+    pthread_mutex_unlock(&registry->lock);
+    return plugin;
+}
+
 int32_t tn__op_version(const struct tn_op_def *def, int64_t opset) {
     int32_t row = -1;
     for (uint32_t i = 0; i < def->n_versions && def->versions[i].since <= opset; i++)
