@@ -381,7 +381,7 @@ tn_status tn__expand_operator(struct tn__inferer *inferer, struct tn_graph *g,
     if (inferer->options.native && tn__infer_has_kernel(inferer, g, id)) return TN_OK;
     if (def->expand) TN_TRY(run_builder(inferer, g, id, out_done, diag));
     if (*out_done || !has_text) return TN_OK;
-    const struct tn__function *function;
+    const struct tn__function *function = NULL;
     TN_TRY(find_expansion(inferer, def, &function, diag));
     *out_done = true;
     return tn__expand_call(inferer, g, id, function, diag);
