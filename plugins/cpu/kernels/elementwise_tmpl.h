@@ -3,17 +3,9 @@
  * exact or correctly rounded, so all levels agree. */
 #include "elementwise.h"
 #include "simd/level.h"
+#include "simd/loops.h"
 #include <math.h>
 #include <string.h>
-
-/* The loop's iterations are independent although dst may equal a source. */
-#ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 enum {
     GATHER_MAX = 128 /* elements */

@@ -8,8 +8,9 @@
  * b. vf_fma(a, b, c) is a b + c and vf_fnma(a, b, c) is c - a b, each rounded once.
  * vf_select(m, a, b) is m ? a : b. Comparisons with NaN are false.
  * vf_ldexp(a, n) is a 2^n rounded once, n integral, |n| <= 250, a normal, 0, inf or NaN.
- * vf_load_n reads the first n < VF_LANES elements, the other lanes are 0; vf_store_n
- * writes n of them; neither touches memory beyond. */
+ * vf_load_n reads the first n <= VF_LANES elements, the other lanes are 0; vf_store_n
+ * writes n of them; neither touches memory beyond. vm_first(n) is true in n lanes.
+ * vf_lanes_down(a, count) moves lane i + count to lane i, around the end. */
 #ifndef TENON_CPU_SIMD_VF_H
 #define TENON_CPU_SIMD_VF_H
 

@@ -29,6 +29,12 @@ static inline vf vf_load_n(const float *p, size_t n) {
 static inline void vf_store_n(float *p, vf a, size_t n) {
     _mm256_maskstore_ps(p, first_lanes(n), a);
 }
+#define vm_first(n) _mm256_castsi256_ps(first_lanes(n))
+static inline vf vf_lanes_down(vf a, int count) {
+    const vi lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_permutevar8x32_ps(a, _mm256_add_epi32(lane, _mm256_set1_epi32(count)));
+}
+#define vf_lane_0 _mm256_cvtss_f32
 #define vf_add _mm256_add_ps
 #define vf_sub _mm256_sub_ps
 #define vf_mul _mm256_mul_ps

@@ -25,6 +25,13 @@ static inline vf vf_load_n(const float *p, size_t n) {
 static inline void vf_store_n(float *p, vf a, size_t n) {
     _mm512_mask_storeu_ps(p, (vm)_bzhi_u32(0xffff, (unsigned)n), a);
 }
+#define vm_first(n) ((vm)_bzhi_u32(0xffff, (unsigned)(n)))
+static inline vf vf_lanes_down(vf a, int count) {
+    const vi lane =
+        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return _mm512_permutexvar_ps(_mm512_add_epi32(lane, _mm512_set1_epi32(count)), a);
+}
+#define vf_lane_0 _mm512_cvtss_f32
 #define vf_add _mm512_add_ps
 #define vf_sub _mm512_sub_ps
 #define vf_mul _mm512_mul_ps

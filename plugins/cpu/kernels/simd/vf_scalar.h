@@ -66,6 +66,16 @@ static inline vm vf_eq(vf a, vf b) {
 static inline vm vf_is_nan(vf a) {
     return a != a;
 }
+static inline vf vf_lanes_down(vf a, int count) {
+    (void)count;
+    return a;
+}
+static inline float vf_lane_0(vf a) {
+    return a;
+}
+static inline vm vm_first(size_t n) {
+    return n > 0;
+}
 static inline vm vm_and(vm a, vm b) {
     return a & b;
 }

@@ -1,0 +1,2 @@
+/* Normalisation at the scalar level: the reference. */
+#include "norm_tmpl.h"

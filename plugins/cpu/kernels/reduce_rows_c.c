@@ -1,0 +1,2 @@
+/* Reductions at the scalar level: the reference. */
+#include "reduce_rows_tmpl.h"

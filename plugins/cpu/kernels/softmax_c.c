@@ -1,0 +1,2 @@
+/* Softmax at the scalar level: the reference. */
+#include "softmax_tmpl.h"

@@ -1,0 +1,2 @@
+/* Normalisation at the AVX2 level. */
+#include "../norm_tmpl.h"

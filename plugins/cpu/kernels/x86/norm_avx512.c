@@ -1,0 +1,2 @@
+/* Normalisation at the AVX-512 level. */
+#include "../norm_tmpl.h"

@@ -1,0 +1,2 @@
+/* Reductions at the AVX2 level. */
+#include "../reduce_rows_tmpl.h"

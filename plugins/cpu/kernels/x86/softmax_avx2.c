@@ -1,0 +1,2 @@
+/* Softmax at the AVX2 level. */
+#include "../softmax_tmpl.h"

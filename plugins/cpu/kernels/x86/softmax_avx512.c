@@ -1,0 +1,2 @@
+/* Softmax at the AVX-512 level. */
+#include "../softmax_tmpl.h"
