@@ -15,7 +15,7 @@ static bool joins(const struct tn__ew *ew, int64_t dim, const int64_t *steps) {
     return true;
 }
 
-static tn_status append(
+tn_status tn__ew_append(
     struct tn__ew *ew, int64_t dim, const int64_t *steps, struct tn_diag *diag) {
     if (joins(ew, dim, steps)) {
         ew->dims[ew->rank - 1] *= dim;
@@ -67,11 +67,11 @@ tn_status tn__ew_plan(struct tn__ew *ew, const int64_t *dims, uint32_t rank,
         if (dims[axis] == 1) continue;
         for (uint32_t i = 0; i < n_operands; i++)
             at[i] = steps[i][axis];
-        TN_TRY(append(ew, dims[axis], at, diag));
+        TN_TRY(tn__ew_append(ew, dims[axis], at, diag));
     }
     if (ew->rank == 0) {
         const int64_t ones[TN_EW_OPERANDS] = {1, 1, 1};
-        TN_TRY(append(ew, 1, ones, diag));
+        TN_TRY(tn__ew_append(ew, 1, ones, diag));
     }
     return TN_OK;
 }

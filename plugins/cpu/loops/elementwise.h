@@ -28,6 +28,12 @@ struct tn__ew {
 tn_status tn__ew_plan(struct tn__ew *ew, const int64_t *dims, uint32_t rank,
     const struct tn_tensor *const *operands, uint32_t n_operands, struct tn_diag *diag);
 
+/* Adds one axis inside those that ew has, with a step of each operand; it is joined to its
+ * neighbour when every operand steps through both as one. For plans made by hand: start
+ * with rank 0, set n_operands and count, leave out axes of size 1. */
+tn_status tn__ew_append(
+    struct tn__ew *ew, int64_t dim, const int64_t *steps, struct tn_diag *diag);
+
 /* One run: output elements [dst, dst + n), operand i from offsets[i] by steps[i]. */
 typedef void tn__ew_run_fn(
     void *arg, int64_t dst, const int64_t *offsets, const int64_t *steps, int64_t n);

@@ -53,15 +53,20 @@ struct tn__family {
 #define TN_FAMILIES(X) \
     X(binary) \
     X(compare) \
+    X(concat_split) \
     X(conv) \
     X(dropout) \
+    X(expand_tile) \
+    X(gather) \
     X(lrn) \
     X(matmul) \
     X(nonlinear) \
     X(norm) \
     X(pool) \
     X(shape_view) \
+    X(slice_pad) \
     X(softmax) \
+    X(transpose) \
     X(unary) \
     X(variadic)
 
