@@ -238,27 +238,31 @@ static tn_status check_recursion(struct tn__reader *r, struct tn_diag *diag) {
 
 /* ---- all functions -------------------------------------------------------------------- */
 
+tn_status tn__note_function(struct tn__reader *r, const char *domain, const char *name,
+    const char *overload, uint32_t index, struct tn_diag *diag) {
+    const char *key = function_key(r->temp, domain, name, overload);
+    if (!key) return tn__fail_memory(diag, "functions", index);
+    if (tn__map_get(&r->functions, key) != UINT32_MAX)
+        return tn__fail_rule(diag, TN_RULE_FUNCTION_TWICE,
+            "function '%.120s' of domain '%.120s' (overload '%.60s') is defined twice",
+            name, domain, overload);
+    if (!tn__map_put(&r->functions, key, index))
+        return tn__fail_memory(diag, "functions", index);
+    return TN_OK;
+}
+
 tn_status tn__list_functions(struct tn__reader *r, Onnx__FunctionProto *const *protos,
     size_t n, struct tn_diag *diag) {
     if (n > MAX_FUNCTIONS)
         return tn__fail_as(diag, TN_LIMIT_EXCEEDED, TN_RULE_LIMIT_FUNCTIONS,
             "the model has %zu functions, at most %d are supported", n, MAX_FUNCTIONS);
     for (size_t i = 0; i < n; i++) {
-        const Onnx__FunctionProto *f = protos[i];
-        const char *name = tn__text_or_empty(f->name);
+        const char *name = tn__text_or_empty(protos[i]->name);
         if (!name[0])
             return tn__fail_rule(
                 diag, TN_RULE_FUNCTION_NAME, "function %zu of the model has no name", i);
-        const char *key = function_key(
-            r->temp, tn__domain_name(f->domain), name, tn__text_or_empty(f->overload));
-        if (!key) return tn__fail_memory(diag, "functions", n);
-        if (tn__map_get(&r->functions, key) != UINT32_MAX)
-            return tn__fail_rule(diag, TN_RULE_FUNCTION_TWICE,
-                "function '%.120s' of domain '%.120s' (overload '%.60s') is defined "
-                "twice",
-                name, tn__domain_name(f->domain), tn__text_or_empty(f->overload));
-        if (!tn__map_put(&r->functions, key, (uint32_t)i))
-            return tn__fail_memory(diag, "functions", n);
+        TN_TRY(tn__note_function(r, tn__domain_name(protos[i]->domain), name,
+            tn__text_or_empty(protos[i]->overload), (uint32_t)i, diag));
     }
     return TN_OK;
 }

@@ -40,6 +40,7 @@ static tn_status read_bytes(
         return tn__fail_as(diag, TN_LIMIT_EXCEEDED, TN_RULE_LIMIT_FILE,
             "%s has %llu bytes, the limit is %llu", r->label, (unsigned long long)size,
             (unsigned long long)r->limits.max_file_bytes);
+    if (tn__sniff_text_model(data, size)) return tn__read_text(r, data, size, diag);
     const char *other = tn__sniff(data, size);
     if (other)
         return tn__fail_rule(

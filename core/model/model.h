@@ -16,8 +16,9 @@ enum {
 };
 
 struct tn__load_options {
-    bool strict;             /* a newer IR than known is an error, not a warning */
-    uint64_t max_file_bytes; /* 0: no limit */
+    bool strict;             /* what is put up with, with a warning, is an error: a newer
+                              * IR, unsorted nodes, shadowed names, missing ranks */
+    uint64_t max_file_bytes; /* of all limits: 0 is the built-in one (tn__load_limits) */
     uint64_t max_tensor_bytes;
     uint64_t max_total_bytes; /* of all constant tensors */
     uint32_t max_nodes;       /* of all graphs together */
@@ -46,7 +47,11 @@ tn_status tn__text_read_model(const char *text, uint64_t size,
  * function of the model, not yet listed in it (operator expansions). */
 tn_status tn__text_read_function(struct tn__model *model, const char *text, uint64_t size,
     struct tn__function *out, struct tn_diag *diag);
-void tn__text_print_model(const struct tn__model *model, struct tn_text *out);
-void tn__text_print_graph(const struct tn_graph *g, struct tn_text *out);
+/* Tensors with more than max_elements elements are written as {...}; with UINT64_MAX what
+ * is printed reads back to the same model. */
+void tn__text_print_model(
+    const struct tn__model *model, uint64_t max_elements, struct tn_text *out);
+void tn__text_print_graph(
+    const struct tn_graph *g, uint64_t max_elements, struct tn_text *out);
 
 #endif

@@ -80,6 +80,9 @@ tn_status tn__read_functions(struct tn__reader *r, Onnx__FunctionProto *const *p
     size_t n, struct tn_diag *diag);
 tn_status tn__read_function(struct tn__reader *r, const Onnx__FunctionProto *proto,
     struct tn__function *out, struct tn_diag *diag);
+/* Lists one function; its key must be new. */
+tn_status tn__note_function(struct tn__reader *r, const char *domain, const char *name,
+    const char *overload, uint32_t index, struct tn_diag *diag);
 /* Is it one of the model's functions? */
 bool tn__reader_has_function(
     struct tn__reader *r, const char *domain, const char *name, const char *overload);
@@ -94,6 +97,10 @@ tn_status tn__tolerate(struct tn__reader *r, struct tn_diag *diag, uint32_t rule
 tn_status tn__reader_open(
     struct tn__reader *r, const struct tn__load_options *options, struct tn_diag *diag);
 struct tn__model *tn__reader_close(struct tn__reader *r, tn_status status);
+
+/* text_model.c: a model in the text format. */
+tn_status tn__read_text(
+    struct tn__reader *r, const char *text, uint64_t size, struct tn_diag *diag);
 
 /* model_read.c */
 tn_status tn__read_model(
