@@ -266,7 +266,7 @@ struct tn_graph *fixture_graph(const char *op_type, int64_t opset, const int32_t
     struct tn_graph *g = model->graph = tn__graph_create(model, NULL);
     tn_value_id inputs[8], out = tn__graph_add_value(g, "out");
     for (uint32_t i = 0; i < n; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "in%u", i);
         inputs[i] = tn__graph_add_value(g, name);
         const struct tn_type type = {
