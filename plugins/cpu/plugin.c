@@ -4,6 +4,7 @@
 
 #include "loops/widen.h"
 #include "ops/ops.h"
+#include "passes/passes.h"
 #include "tenon/ext/draft/pass.h"
 #include "tenon/provider.h"
 
@@ -122,6 +123,11 @@ static tn_status cpu_providers(
     return TN_OK;
 }
 
+static const void *cpu_extension(void *state, const char *id) {
+    (void)state;
+    return strcmp(id, TN_PASS_EXTENSION) == 0 ? &tn__cpu_passes : NULL;
+}
+
 static const struct tn_plugin plugin = {
     .struct_size = TN_PLUGIN_SIZE,
     .abi_minor = TN_ABI_MINOR,
@@ -138,6 +144,7 @@ static const struct tn_plugin plugin = {
     .ops = cpu_ops,
     .kernels = cpu_kernels,
     .providers = cpu_providers,
+    .get_extension = cpu_extension,
 };
 
 TN_DEFINE_PLUGIN(plugin, "org.tenon.cpu");
