@@ -1,0 +1,206 @@
+/* Who serves each node: every provider gives a verdict on every node of a graph, and the
+ * first in the configured order that claims it gets it. All verdicts are kept for the
+ * report. */
+#include "core/base/alloc.h"
+#include "core/plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One capability call. */
+struct asking {
+    struct tn__program *program;
+    uint32_t provider;
+    struct tn__verdict *verdicts; /* this provider's, by node id */
+    struct tn_diag *diag;
+    tn_status status; /* the first misuse: stays even when the provider ignores it */
+    char detail[256]; /* of the last kernel question */
+};
+
+static const struct tn__plan_provider *provider_of(const struct asking *a) {
+    return &a->program->plan->providers[a->provider];
+}
+
+static tn_status misuse(struct asking *a, tn_node_id node, const char *what) {
+    if (a->status != TN_OK) return a->status;
+    a->status = tn_fail(a->diag, TN_PLUGIN, "provider '%s' %s (node #%u)",
+        provider_of(a)->id, what, (unsigned)node);
+    if (a->diag)
+        tn__diag_name(a->diag, a->diag->plugin, provider_of(a)->reg->plugin->desc->id);
+    return a->status;
+}
+
+static tn_status open_verdict(
+    struct asking *a, tn_node_id node, struct tn__verdict **out) {
+    const struct tn_graph *g = a->program->graph;
+    if (node >= g->n_nodes || tn__node_at(g, node)->dead)
+        return misuse(a, node, "gave a verdict on a node that does not exist");
+    if (a->verdicts[node].given) return misuse(a, node, "gave two verdicts on one node");
+    *out = &a->verdicts[node];
+    return TN_OK;
+}
+
+static uint32_t ask_kernel(void *self, tn_node_id node, const char **out_detail) {
+    struct asking *a = self;
+    const struct tn_graph *g = a->program->graph;
+    const struct tn__plugin *plugin;
+    uint32_t reason = TN_REASON_OTHER;
+    a->detail[0] = '\0';
+    if (node >= g->n_nodes || tn__node_at(g, node)->dead)
+        snprintf(a->detail, sizeof a->detail, "no such node");
+    else if (tn__registry_kernel(a->program->plan->registry, provider_of(a)->id, g, node,
+                 &plugin, &reason, a->detail, sizeof a->detail))
+        reason = TN_REASON_OK;
+    if (out_detail) *out_detail = a->detail;
+    return reason;
+}
+
+static tn_status claim(void *self, tn_node_id node, uint32_t group) {
+    struct asking *a = self;
+    struct tn__verdict *verdict = NULL;
+    TN_TRY(open_verdict(a, node, &verdict));
+    const struct tn_provider_def *def = provider_of(a)->reg->def;
+    if (group == 0 && ask_kernel(a, node, NULL) != TN_REASON_OK)
+        return misuse(a, node, "claims a node for which it has no kernel");
+    if (group != 0 && !(TN_HAS(def, compile) && TN_HAS(def, compiled_run)))
+        return misuse(a, node, "claims a group but cannot compile one");
+    *verdict = (struct tn__verdict){true, true, group, TN_REASON_OK, ""};
+    return TN_OK;
+}
+
+static tn_status decline(
+    void *self, tn_node_id node, uint32_t reason, const char *detail) {
+    struct asking *a = self;
+    struct tn__verdict *verdict = NULL;
+    TN_TRY(open_verdict(a, node, &verdict));
+    const char *text =
+        tn__arena_format(a->program->plan->arena, "%.400s", detail ? detail : "");
+    if (!text) {
+        a->status = tn__fail_memory(a->diag, "verdicts", 400);
+        return a->status;
+    }
+    *verdict = (struct tn__verdict){true, false, 0, reason, text};
+    return TN_OK;
+}
+
+/* Without a capability function a provider serves what it has kernels for. */
+static tn_status ask_rows(struct asking *a) {
+    uint32_t n;
+    const tn_node_id *order = tn__graph_order(a->program->graph, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *detail;
+        uint32_t reason = ask_kernel(a, order[i], &detail);
+        if (reason == TN_REASON_OK)
+            TN_TRY(claim(a, order[i], 0));
+        else
+            TN_TRY(decline(a, order[i], reason, detail));
+    }
+    return TN_OK;
+}
+
+static tn_status ask_provider(
+    struct tn__program *program, uint32_t index, struct tn_diag *diag) {
+    struct asking a = {.program = program,
+        .provider = index,
+        .verdicts = program->verdicts + (uint64_t)index * program->graph->n_nodes,
+        .diag = diag};
+    const struct tn__plan_provider *provider = provider_of(&a);
+    if (!provider->reg) return TN_OK;
+    if (!TN_HAS(provider->reg->def, capability)) return ask_rows(&a);
+    struct tn_verdict_sink sink = {
+        TN_VERDICT_SINK_SIZE, 0, &a, claim, decline, ask_kernel};
+    tn_status status = provider->reg->def->capability(
+        provider->instance, &tn__graph_api, program->graph, &sink, diag);
+    if (a.status != TN_OK) return a.status;
+    if (status == TN_OK) return TN_OK;
+    if (diag) tn__diag_name(diag, diag->plugin, provider->reg->plugin->desc->id);
+    return tn_fail(diag, status, "provider '%s' failed to judge the graph '%s'",
+        provider->id, program->graph->name ? program->graph->name : "");
+}
+
+/* "float[1,N] int64[]": the element types and ranks that decided. */
+static void print_inputs(
+    const struct tn_graph *g, const struct tn_node *node, char *buf, size_t size) {
+    size_t at = 0;
+    buf[0] = '\0';
+    for (uint32_t i = 0; i < node->n_inputs && at + 40 < size; i++) {
+        if (node->inputs[i] == TN_NO_ID) continue;
+        const struct tn_type *type = &tn__value_at(g, node->inputs[i])->type;
+        if (type->kind != TN_KIND_TENSOR)
+            at += (size_t)snprintf(buf + at, size - at, "%s?", at ? ", " : "");
+        else if (type->rank < 0)
+            at += (size_t)snprintf(
+                buf + at, size - at, "%s%s", at ? ", " : "", tn_dtype_name(type->dtype));
+        else
+            at += (size_t)snprintf(buf + at, size - at, "%s%s rank %d", at ? ", " : "",
+                tn_dtype_name(type->dtype), (int)type->rank);
+    }
+}
+
+static const char *reason_text(uint32_t reason) {
+    static const char *const texts[] = {
+#define TN_REASON_TEXT(name, number, text) [number] = text,
+        TN_REASON_LIST(TN_REASON_TEXT)
+#undef TN_REASON_TEXT
+    };
+    return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown reason";
+}
+
+static tn_status nobody(
+    struct tn__program *program, tn_node_id id, struct tn_diag *diag) {
+    const struct tn__plan *plan = program->plan;
+    const struct tn__node *node = tn__node_at(program->graph, id);
+    char label[TN_DIAG_NAME_SIZE], op[TN_DIAG_NAME_SIZE], inputs[160], why[300] = "";
+    print_inputs(program->graph, &node->view, inputs, sizeof inputs);
+    size_t at = 0;
+    for (uint32_t p = 0; p < plan->n_providers && at < sizeof why; p++) {
+        const struct tn__plan_provider *provider = &plan->providers[p];
+        const struct tn__verdict *v =
+            &program->verdicts[(uint64_t)p * program->graph->n_nodes + id];
+        const char *detail = !provider->reg ? provider->problem
+                             : v->given     ? v->detail
+                                            : "it gave no verdict";
+        at += (size_t)snprintf(why + at, sizeof why - at, "%s%s (%s): %s%s%s",
+            at ? "; " : "", provider->id,
+            provider->reg ? provider->reg->plugin->desc->id : "not loaded",
+            reason_text(v->given ? v->reason : TN_REASON_OTHER), detail[0] ? ", " : "",
+            detail);
+    }
+    tn_fail(diag, TN_UNSUPPORTED, "no provider%s runs node %s (%s; inputs: %s): %s",
+        plan->policy == TN_POLICY_STRICT ? " allowed by the strict policy" : "",
+        tn__node_label(node, label, sizeof label), tn__node_op_label(node, op, sizeof op),
+        inputs, why);
+    return tn__node_context(diag, node, TN_UNSUPPORTED);
+}
+
+tn_status tn__plan_assign(struct tn__program *program, struct tn_diag *diag) {
+    const struct tn__plan *plan = program->plan;
+    struct tn_graph *g = program->graph;
+    uint32_t n;
+    const tn_node_id *order = tn__graph_order(g, &n);
+    memset(program->owner, 0xff, g->n_nodes * sizeof *program->owner);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = 0;
+        while (p < plan->n_providers &&
+               !program->verdicts[(uint64_t)p * g->n_nodes + order[i]].claimed)
+            p++;
+        if (p == plan->n_providers) return nobody(program, order[i], diag);
+        program->owner[order[i]] = p;
+    }
+    return TN_OK;
+}
+
+tn_status tn__plan_partition(struct tn__program *program, struct tn_diag *diag) {
+    struct tn__plan *plan = program->plan;
+    uint32_t n_nodes = program->graph->n_nodes;
+    uint64_t n = (uint64_t)n_nodes * plan->n_providers;
+    program->verdicts = tn__arena_array(plan->arena, n, sizeof *program->verdicts);
+    program->owner = tn__arena_array(plan->arena, n_nodes, sizeof *program->owner);
+    if (!program->verdicts || !program->owner)
+        return tn__fail_memory(diag, "verdicts", n * sizeof *program->verdicts);
+    for (uint64_t i = 0; i < n; i++)
+        program->verdicts[i].detail = "";
+    for (uint32_t p = 0; p < plan->n_providers; p++)
+        TN_TRY(ask_provider(program, p, diag));
+    return tn__plan_assign(program, diag);
+}

@@ -1,0 +1,178 @@
+/* From an optimised graph to something that runs: who serves each node, kernels with
+ * packed weights, and the order of execution. Independent of the shapes of a run.
+ *
+ * A plan belongs to a session and is immutable once created. */
+#ifndef TENON_PLAN_H
+#define TENON_PLAN_H
+
+#include "core/registry/registry.h"
+
+#include <pthread.h>
+
+struct tn__weights;
+struct tn__weight_ref;
+
+/* How much fallback from the named providers is allowed. */
+enum {
+    TN_POLICY_STRICT = 0,  /* every node on the providers listed, which must load */
+    TN_POLICY_REQUIRE = 1, /* the same, and the list ends with a fallback */
+    TN_POLICY_AUTO = 2     /* a provider that cannot load or compile is passed over */
+};
+
+struct tn__plan_options {
+    const char *const *providers; /* in order of preference */
+    uint32_t n_providers;
+    uint32_t policy;
+    const struct tn__conf *conf; /* options of the providers */
+    struct tn__weights *weights; /* packed weights; borrowed; NULL: no prepacking */
+    bool share_weights;          /* equal content is packed once for all sessions */
+    const struct tn__host_services *services; /* prepack runs on its pool */
+};
+
+/* A provider as one plan uses it. */
+struct tn__plan_provider {
+    const struct tn__registered_provider *reg; /* NULL: passed over */
+    void *instance;
+    const char *id;
+    const char *problem; /* why it was passed over, "" otherwise */
+};
+
+/* What one provider said about one node. */
+struct tn__verdict {
+    bool given, claimed;
+    uint32_t group;     /* claimed: 0 = by itself */
+    uint32_t reason;    /* declined: TN_REASON_* */
+    const char *detail; /* never NULL */
+};
+
+/* What is executed as one: a node with a kernel, or a compiled group of nodes. */
+struct tn__unit {
+    struct tn_graph *graph;
+    const tn_node_id *nodes; /* [n_nodes], topological */
+    uint32_t n_nodes;
+    uint32_t provider;               /* index in plan->providers */
+    const struct tn_kernel_def *def; /* NULL: compiled by the provider */
+    const struct tn__plugin *plugin;
+    uint32_t plugin_index; /* in plan->plugins */
+    void *kernel;          /* the kernel object, or the compiled group */
+    tn_compute_fn compute;
+    const tn_value_id *inputs, *outputs; /* of a group: its border */
+    uint32_t n_inputs, n_outputs;
+    const tn_value_id *captures; /* values of this graph that its subgraphs read */
+    uint32_t n_captures;
+    struct tn__program **subs; /* one for each subgraph attribute */
+    uint32_t n_subs;
+    uint32_t id;                    /* number in the plan, for profiles */
+    pthread_mutex_t *serial;        /* NULL when compute is reentrant */
+    struct tn__weight_ref *weights; /* packed buffers it reads, linked */
+    bool created;
+};
+
+/* A graph ready to run. Subgraphs have programs of their own. */
+struct tn__program {
+    struct tn__plan *plan;
+    struct tn_graph *graph;
+    uint32_t index;         /* in plan->programs */
+    struct tn__unit *units; /* in order of execution */
+    uint32_t n_units;
+    const tn_value_id *externals; /* what a run is given: inputs, then captures */
+    uint32_t n_externals, n_inputs;
+    uint32_t *last_use; /* [n_values]: last unit that reads it, n_units: an output,
+                           UINT32_MAX: nobody */
+    uint32_t *def_unit; /* [n_values]: unit that produces it, UINT32_MAX: none */
+    struct tn__verdict *verdicts; /* [plan->n_providers][graph->n_nodes] */
+    uint32_t *owner;              /* [graph->n_nodes]: provider, UINT32_MAX: dead */
+};
+
+struct tn__plan {
+    struct tn__model *model;
+    struct tn__registry *registry;
+    const struct tn__plan_options *options; /* only while it is created */
+    struct tn_arena *arena;
+    uint32_t policy;
+    struct tn__plan_provider *providers;
+    uint32_t n_providers;
+    struct tn__program **programs; /* [0] is the main graph */
+    uint32_t n_programs, cap_programs;
+    const struct tn__plugin **plugins; /* those whose code runs */
+    uint32_t n_plugins, cap_plugins;
+    uint32_t n_units;        /* of all programs */
+    uint32_t n_split_groups; /* claimed groups that could not stay whole */
+    uint64_t packed_bytes;   /* in packed weights, shared ones included */
+};
+
+/* The model is borrowed and must not be edited afterwards. */
+tn_status tn__plan_create(struct tn__model *model, struct tn__registry *registry,
+    const struct tn__plan_options *options, struct tn__plan **out, struct tn_diag *diag);
+void tn__plan_destroy(struct tn__plan *plan);
+
+/* TN_REPORT_PLACEMENT: node → provider, kernel, and why the others declined. */
+void tn__plan_report_placement(
+    const struct tn__plan *plan, uint32_t format, struct tn_text *out);
+
+/* Content of a value that never changes: a constant that no run replaces, looked up
+ * through captures. NULL when there is none. */
+const struct tn_tensor *tn__constant_of(const struct tn_graph *g, tn_value_id v);
+/* The value in an enclosing graph that a chain of captures stands for. */
+tn_value_id tn__origin_of(const struct tn_graph **g, tn_value_id v);
+
+static inline const struct tn__node *tn__unit_node(const struct tn__unit *unit) {
+    return tn__node_at(unit->graph, unit->nodes[0]);
+}
+/* What a profile calls it: the kernel's name, or the operator. */
+const char *tn__unit_kernel_name(const struct tn__unit *unit);
+
+/* ---- stages of tn__plan_create -------------------------------------------------------- */
+
+/* Opens the providers in order (providers.c). */
+tn_status tn__plan_open_providers(struct tn__plan *plan, struct tn_diag *diag);
+/* Asks every provider about every node and gives each node an owner (partition.c). */
+tn_status tn__plan_partition(struct tn__program *program, struct tn_diag *diag);
+/* As partition, after some verdicts were withdrawn. */
+tn_status tn__plan_assign(struct tn__program *program, struct tn_diag *diag);
+/* Forms units and their order; groups stay whole where no path leaves and re-enters them
+ * (schedule.c). */
+tn_status tn__plan_schedule(struct tn__program *program, struct tn_diag *diag);
+/* Creates kernels and compiles groups (prepare.c). *out_again: a group failed to compile
+ * under the auto policy; its nodes were declined and the program must be planned anew. */
+tn_status tn__plan_kernels(
+    struct tn__program *program, bool *out_again, struct tn_diag *diag);
+void tn__plan_drop_kernels(struct tn__program *program);
+/* Offers constants to the kernels, on the pool (prepack.c). */
+tn_status tn__plan_prepack(struct tn__plan *plan, struct tn_diag *diag);
+
+/* ---- packed weights, shared by content (weights.c) ------------------------------------ */
+
+/* NULL when there is no memory. */
+struct tn__weights *tn__weights_create(void);
+void tn__weights_destroy(struct tn__weights *weights); /* no reference may be left */
+/* A buffer for the packed form of `source` under `layout` of a plugin; with `share`, one
+ * that another holder filled from equal content. `source` must stay readable while the
+ * reference lives. The reference is put in front of *list. [any thread] */
+tn_status tn__weights_get(struct tn__weights *weights, const struct tn_tensor *source,
+    const char *plugin, const char *layout, uint64_t size, bool share,
+    struct tn__weight_ref **list, void **out_buffer, int32_t *out_filled,
+    struct tn_diag *diag);
+/* The first n references of a list are filled and may be shared from now on. */
+void tn__weights_ready(struct tn__weight_ref *list, const struct tn__weight_ref *end);
+/* Releases references up to `end` and unlinks them. */
+void tn__weights_release(struct tn__weight_ref **list, const struct tn__weight_ref *end);
+/* Bytes of buffers, each counted once. */
+uint64_t tn__weights_bytes(struct tn__weights *weights);
+/* Bytes a list refers to. */
+uint64_t tn__weights_list_bytes(const struct tn__weight_ref *list);
+
+/* ---- memory (memory.c) ---------------------------------------------------------------- */
+
+/* A block needed from step `first` to step `last`, both included. */
+struct tn__extent {
+    uint64_t size;
+    uint32_t first, last;
+    uint64_t offset; /* out */
+};
+/* Places extents so that those whose times overlap do not overlap in memory; offsets are
+ * multiples of 64. TN_LIMIT_EXCEEDED when the sum does not fit 63 bits. */
+tn_status tn__memory_place(
+    struct tn__extent *extents, uint32_t n, uint64_t *out_total, struct tn_diag *diag);
+
+#endif
