@@ -2,9 +2,8 @@
  * channels by several positions of a row are accumulated at a time, so that a vector of weights
  * is loaded once for all of them and the chains of additions hide their latency. */
 #include "depthwise_rows.h"
+#include "simd/unroll.h"
 #include "simd/vf.h"
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* One row of positions of one vector of channels, and what is done to a sum before it is
  * stored. All that the loops read is copied here: vector stores may alias anything, so the
@@ -18,7 +17,7 @@ struct line {
     bool accumulate, finish;
 };
 
-static ALWAYS_INLINE struct line line_of(
+static TN_ALWAYS_INLINE struct line line_of(
     const struct tn_depthwise_tile *t, size_t y, size_t channel) {
     const size_t left = t->channels - channel, n = left < VF_LANES ? left : VF_LANES;
     return (struct line){t->in + y * t->in_row + channel,
@@ -28,7 +27,7 @@ static ALWAYS_INLINE struct line line_of(
         vf_set1(t->lo), vf_set1(t->hi), t->accumulate, t->finish};
 }
 
-static ALWAYS_INLINE void store(
+static TN_ALWAYS_INLINE void store(
     const struct line *line, size_t x, vf sum, const int full) {
     float *out = line->out + x * line->out_col;
     vf base = line->bias;
@@ -48,30 +47,30 @@ static ALWAYS_INLINE void store(
 }
 
 /* Any taps. `cols` and `full` are constants: positions, and whether all lanes are channels. */
-static ALWAYS_INLINE void any_taps(const struct tn_depthwise_tile *t,
+static TN_ALWAYS_INLINE void any_taps(const struct tn_depthwise_tile *t,
     const struct line *line, const float *weights, size_t x, const size_t cols,
     const int full) {
     vf sum[8];
     const size_t in_col = line->in_col, taps = t->taps;
     const float *in = line->in + x * in_col;
-#pragma GCC unroll 8
+    TN_UNROLL(8)
     for (size_t i = 0; i < cols; i++)
         sum[i] = vf_set1(0);
     for (size_t tap = 0; tap < taps; tap++) {
         const float *w = weights + t->w_tap[tap], *p = in + t->in_tap[tap];
         const vf weight = full ? vf_load(w) : vf_load_part(w, line->n);
-#pragma GCC unroll 8
+        TN_UNROLL(8)
         for (size_t i = 0; i < cols; i++) {
             const float *q = p + i * in_col;
             sum[i] = vf_fma(full ? vf_load(q) : vf_load_part(q, line->n), weight, sum[i]);
         }
     }
-#pragma GCC unroll 8
+    TN_UNROLL(8)
     for (size_t i = 0; i < cols; i++)
         store(line, x + i, sum[i], full);
 }
 
-static ALWAYS_INLINE void any_line(const struct tn_depthwise_tile *t,
+static TN_ALWAYS_INLINE void any_line(const struct tn_depthwise_tile *t,
     const struct line *line, const float *weights, const int full) {
     size_t x = 0;
     for (; x + 8 <= line->cols; x += 8)
@@ -85,21 +84,21 @@ static ALWAYS_INLINE void any_line(const struct tn_depthwise_tile *t,
 /* The nine taps of a 3x3 kernel at a stride of 1 or 2: an input column is loaded once for all the
  * positions that meet it, and the weights stay in registers. Each sum takes its taps in the same
  * order as above. `rows` are the offsets of the three rows, `pixel` that to the next column. */
-static ALWAYS_INLINE void nine_taps(const struct line *line, const vf *weights,
+static TN_ALWAYS_INLINE void nine_taps(const struct line *line, const vf *weights,
     const ptrdiff_t *rows, ptrdiff_t pixel, size_t x, const size_t cols,
     const size_t stride) {
     vf sum[4];
-#pragma GCC unroll 4
+    TN_UNROLL(4)
     for (size_t i = 0; i < cols; i++)
         sum[i] = vf_set1(0);
-#pragma GCC unroll 3
+    TN_UNROLL(3)
     for (size_t row = 0; row < 3; row++) {
         const float *p = line->in + x * line->in_col + rows[row];
-#pragma GCC unroll 9
+        TN_UNROLL(9)
         for (size_t c = 0; c < (cols - 1) * stride + 3; c++) {
             vf v = vf_load(p + (ptrdiff_t)c * pixel);
             VF_KEEP(v);
-#pragma GCC unroll 4
+            TN_UNROLL(4)
             for (size_t i = 0; i < cols; i++) {
                 if (c >= i * stride && c < i * stride + 3) {
                     sum[i] = vf_fma(v, weights[3 * row + c - i * stride], sum[i]);
@@ -107,12 +106,12 @@ static ALWAYS_INLINE void nine_taps(const struct line *line, const vf *weights,
             }
         }
     }
-#pragma GCC unroll 4
+    TN_UNROLL(4)
     for (size_t i = 0; i < cols; i++)
         store(line, x + i, sum[i], 1);
 }
 
-static ALWAYS_INLINE void nine_line(const struct tn_depthwise_tile *t,
+static TN_ALWAYS_INLINE void nine_line(const struct tn_depthwise_tile *t,
     const struct line *line, const vf *weights, const size_t stride) {
     const ptrdiff_t rows[3] = {t->in_tap[0], t->in_tap[3], t->in_tap[6]};
     const ptrdiff_t pixel = t->in_tap[1] - t->in_tap[0];

@@ -6,47 +6,45 @@
  * latency. The includer names the bodies it wants through TILE() and puts them into its
  * table. */
 #include "gemm_rows.h"
+#include "simd/unroll.h"
 #include "simd/vf.h"
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 enum { NR = 2 * VF_LANES, MAX_VECS = 32 };
 
-static ALWAYS_INLINE void tile_body(
+static TN_ALWAYS_INLINE void tile_body(
     const struct tn_gemm_tile *t, const int rows, const int vecs, const int panels) {
     vf acc[MAX_VECS];
     const int width = vecs * panels;
     const float *a[TN_GEMM_MAX_ROWS];
-#pragma GCC unroll 32
+    TN_UNROLL(32)
     for (int i = 0; i < rows * width; i++)
         acc[i] = vf_set1(0);
-#pragma GCC unroll 16
+    TN_UNROLL(16)
     for (int i = 0; i < rows; i++)
         a[i] = t->a[i];
 
-    const bool tall = rows >= TALL;
     const float *next = t->next;
     const size_t ldb = t->ldb, panel_stride = t->panel_stride, count = t->k;
     for (size_t tap = 0; tap < t->taps; tap++) {
         const float *b = t->b + t->b_tap[tap];
         const ptrdiff_t at = t->a_tap[tap];
-#pragma GCC unroll 4
+        TN_UNROLL_BY(4)
         for (size_t k = 0; k < count; k++) {
             vf bv[8];
-#pragma GCC unroll 8
+            TN_UNROLL(8)
             for (int v = 0; v < width; v++) {
                 bv[v] =
                     vf_load(b + (size_t)(v / vecs) * panel_stride + v % vecs * VF_LANES);
             }
-#pragma GCC unroll 16
+            TN_UNROLL(16)
             for (int i = 0; i < rows; i++) {
                 vf av = vf_set1(a[i][at + (ptrdiff_t)k]);
-#pragma GCC unroll 8
+                TN_UNROLL(8)
                 for (int v = 0; v < width; v++) {
                     acc[i * width + v] = vf_fma(av, bv[v], acc[i * width + v]);
                 }
             }
-            if (tall) __builtin_prefetch(next, 0, 2);
+            if (rows >= TALL) __builtin_prefetch(next, 0, 2);
             b += ldb;
             next += 16;
         }
@@ -54,13 +52,13 @@ static ALWAYS_INLINE void tile_body(
 
     const vf alpha = vf_set1(t->alpha), beta = vf_set1(t->beta);
     const vf lo = vf_set1(t->lo), hi = vf_set1(t->hi);
-#pragma GCC unroll 8
+    TN_UNROLL(8)
     for (int v = 0; v < width; v++) {
         const size_t col = (size_t)(v / vecs * NR + v % vecs * VF_LANES);
         if (col >= t->cols) break;
         const size_t n = t->cols - col;
         const vf bias = t->bias_col ? vf_load_part(t->bias_col + col, n) : vf_set1(0);
-#pragma GCC unroll 16
+        TN_UNROLL(16)
         for (int i = 0; i < rows; i++) {
             vf base;
             if (t->accumulate) {

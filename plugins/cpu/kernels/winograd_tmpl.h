@@ -9,13 +9,12 @@
  *         0  4  0 -5  0  1
  *
  * Both transforms go down the columns into a small array and then along its rows. */
+#include "simd/unroll.h"
 #include "simd/vf.h"
 #include "winograd_rows.h"
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
 /* y = Bᵀ x; six inputs `from` apart, six results `to` apart */
-static ALWAYS_INLINE void input_line(const vf *x, int from, vf *y, int to) {
+static TN_ALWAYS_INLINE void input_line(const vf *x, int from, vf *y, int to) {
     const vf x0 = x[0], x1 = x[from], x2 = x[2 * from];
     const vf x3 = x[3 * from], x4 = x[4 * from], x5 = x[5 * from];
     const vf four = vf_set1(4), five = vf_set1(5);
@@ -30,7 +29,7 @@ static ALWAYS_INLINE void input_line(const vf *x, int from, vf *y, int to) {
 }
 
 /* `whole` and `full` are constants: no padding in the tile, no lanes past the channels. */
-static ALWAYS_INLINE void input_vector(
+static TN_ALWAYS_INLINE void input_vector(
     const struct tn_winograd_input *t, size_t channel, const int whole, const int full) {
     vf line[6], half[36], out[6];
     const size_t n = full ? VF_LANES : t->channels - channel;
@@ -40,7 +39,7 @@ static ALWAYS_INLINE void input_vector(
     for (size_t x = 0; x < 6; x++) {
         const float *p = src + (x - t->x0) * t->pixel;
         const bool column = x >= t->x0 && x < t->x1;
-#pragma GCC unroll 6
+        TN_UNROLL(6)
         for (size_t y = 0; y < 6; y++) {
             line[y] = vf_set1(0);
             if (whole) {
@@ -53,7 +52,7 @@ static ALWAYS_INLINE void input_vector(
     }
     for (size_t y = 0; y < 6; y++) {
         input_line(half + 6 * y, 1, out, 1);
-#pragma GCC unroll 6
+        TN_UNROLL(6)
         for (size_t x = 0; x < 6; x++, dst += plane) {
             if (full) {
                 vf_store(dst, out[x]);
@@ -76,7 +75,7 @@ static void input_tile(const struct tn_winograd_input *t) {
 }
 
 /* y = Aᵀ x; six inputs `from` apart, four results `to` apart */
-static ALWAYS_INLINE void output_line(const vf *x, int from, vf *y, int to) {
+static TN_ALWAYS_INLINE void output_line(const vf *x, int from, vf *y, int to) {
     const vf sum = vf_add(x[from], x[2 * from]), diff = vf_sub(x[from], x[2 * from]);
     const vf sum2 = vf_add(x[3 * from], x[4 * from]),
              diff2 = vf_sub(x[3 * from], x[4 * from]);
@@ -86,7 +85,7 @@ static ALWAYS_INLINE void output_line(const vf *x, int from, vf *y, int to) {
     y[3 * to] = vf_add(vf_fma(vf_set1(8), diff2, diff), x[5 * from]);
 }
 
-static ALWAYS_INLINE void output_vector(
+static TN_ALWAYS_INLINE void output_vector(
     const struct tn_winograd_output *t, size_t channel, const int full) {
     vf line[6], half[24], out[4];
     const size_t n = full ? VF_LANES : t->channels - channel, plane = t->plane;
@@ -94,7 +93,7 @@ static ALWAYS_INLINE void output_vector(
     const vf bias = t->bias ? vf_load_part(t->bias + channel, n) : vf_set1(0);
     for (size_t x = 0; x < 6; x++) {
         const float *p = t->src + x * plane + channel;
-#pragma GCC unroll 6
+        TN_UNROLL(6)
         for (size_t y = 0; y < 6; y++, p += 6 * plane) {
             line[y] = full ? vf_load(p) : vf_load_part(p, n);
         }
@@ -105,7 +104,7 @@ static ALWAYS_INLINE void output_vector(
             t->residual ? t->residual + y * t->residual_row + channel : NULL;
         float *dst = t->dst + y * t->row + channel;
         output_line(half + 6 * y, 1, out, 1);
-#pragma GCC unroll 4
+        TN_UNROLL(4)
         for (size_t x = 0; x < 4; x++) {
             if (x == t->cols) break;
             vf sum = vf_add(out[x], bias);
