@@ -11,6 +11,53 @@
 
 enum { NR = 2 * VF_LANES, MAX_VECS = 32 };
 
+/* What the end of a tile reads again and again, copied: vector stores may alias anything, so the
+ * compiler would read the tile's own fields after each of them. */
+struct ends {
+    size_t cols;
+    const float *bias_col, *bias_row;
+    const float *const *residual;
+    float *const *c;
+    bool accumulate;
+};
+
+/* One vector of columns of all rows: from sums to what is stored. The sums are `width` apart. */
+static TN_ALWAYS_INLINE void finish_column(const struct tn_gemm_tile *t,
+    const struct ends *ends, vf *acc, const int rows, const int width, size_t col,
+    size_t n) {
+    const vf bias = ends->bias_col ? vf_load_part(ends->bias_col + col, n) : vf_set1(0);
+    if (ends->accumulate || ends->bias_row || ends->residual || t->alpha != 1 ||
+        t->beta != 1) {
+        const vf alpha = vf_set1(t->alpha), beta = vf_set1(t->beta);
+        TN_UNROLL(16)
+        for (int i = 0; i < rows; i++) {
+            vf base = bias;
+            if (ends->accumulate) {
+                base = vf_load_part(ends->c[i] + col, n);
+            } else {
+                if (ends->bias_row) base = vf_add(base, vf_set1(ends->bias_row[i]));
+                if (ends->residual)
+                    base = vf_add(base, vf_load_part(ends->residual[i] + col, n));
+                base = vf_mul(beta, base);
+            }
+            acc[i * width] = vf_fma(alpha, acc[i * width], base);
+        }
+    } else {
+        TN_UNROLL(16)
+        for (int i = 0; i < rows; i++)
+            acc[i * width] = vf_add(acc[i * width], bias);
+    }
+    if (t->finish && (t->lo > -INFINITY || t->hi < INFINITY)) {
+        const vf lo = vf_set1(t->lo), hi = vf_set1(t->hi);
+        TN_UNROLL(16)
+        for (int i = 0; i < rows; i++)
+            acc[i * width] = vf_between(acc[i * width], lo, hi);
+    }
+    TN_UNROLL(16)
+    for (int i = 0; i < rows; i++)
+        vf_store_part(ends->c[i] + col, acc[i * width], n);
+}
+
 static TN_ALWAYS_INLINE void tile_body(
     const struct tn_gemm_tile *t, const int rows, const int vecs, const int panels) {
     vf acc[MAX_VECS];
@@ -50,28 +97,13 @@ static TN_ALWAYS_INLINE void tile_body(
         }
     }
 
-    const vf alpha = vf_set1(t->alpha), beta = vf_set1(t->beta);
-    const vf lo = vf_set1(t->lo), hi = vf_set1(t->hi);
+    const struct ends ends = {
+        t->cols, t->bias_col, t->bias_row, t->residual, t->c, t->accumulate};
     TN_UNROLL(8)
     for (int v = 0; v < width; v++) {
         const size_t col = (size_t)(v / vecs * NR + v % vecs * VF_LANES);
-        if (col >= t->cols) break;
-        const size_t n = t->cols - col;
-        const vf bias = t->bias_col ? vf_load_part(t->bias_col + col, n) : vf_set1(0);
-        TN_UNROLL(16)
-        for (int i = 0; i < rows; i++) {
-            vf base;
-            if (t->accumulate) {
-                base = vf_load_part(t->c[i] + col, n);
-            } else {
-                base = t->bias_row ? vf_add(bias, vf_set1(t->bias_row[i])) : bias;
-                if (t->residual)
-                    base = vf_add(base, vf_load_part(t->residual[i] + col, n));
-                base = vf_mul(beta, base);
-            }
-            vf x = vf_fma(alpha, acc[i * width + v], base);
-            if (t->finish) x = vf_between(x, lo, hi);
-            vf_store_part(t->c[i] + col, x, n);
+        if (col < ends.cols) {
+            finish_column(t, &ends, acc + v, rows, width, col, ends.cols - col);
         }
     }
 }
