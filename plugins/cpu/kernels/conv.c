@@ -120,6 +120,29 @@ static void run_tile(
     }
 }
 
+/* The input and the output pixels of the next `count` positions, a run of the last axis at a
+ * time. */
+static void place_rows(const struct columns *cols, const struct tn__conv_box *box,
+    struct tn__conv_cursor *cursor, size_t count, const float **a, size_t *pixel) {
+    const struct geometry *g = cols->g;
+    const size_t last = g->walk.axes - 1, step = box->step[last];
+    const float *input = g->conv->input + cols->group * g->walk.channels;
+    for (size_t i = 0; i < count;) {
+        const size_t run = min_size(count - i, box->o1[last] - cursor->o[last]);
+        const float *from = input + cursor->in * g->conv->in_pixel;
+        const size_t stride = step * g->conv->in_pixel, out = cursor->out;
+        for (size_t j = 0; j < run; j++) {
+            a[i + j] = from + j * stride;
+            pixel[i + j] = out + j;
+        }
+        i += run;
+        cursor->o[last] += run - 1;
+        cursor->in += (run - 1) * step;
+        cursor->out += run - 1;
+        tn__conv_advance(&g->walk, box, g->walk.axes, cursor);
+    }
+}
+
 static void run_box(void *arg, const struct tn__conv_box *box) {
     const struct columns *cols = arg;
     const struct geometry *g = cols->g;
@@ -157,16 +180,10 @@ static void run_box(void *arg, const struct tn__conv_box *box) {
     for (size_t tiles = ceil_div(positions, g->kernels->rows); tiles > 0; tiles--) {
         t.rows = ceil_div(positions, tiles);
         positions -= t.rows;
-        for (size_t i = 0; i < t.rows; i++) {
+        place_rows(cols, box, &cursor, t.rows, a, pixel);
+        for (size_t i = 0; i < t.rows && aliasing; i++) {
             a[i] =
-                conv->input + cursor.in * conv->in_pixel + cols->group * g->walk.channels;
-            pixel[i] = cursor.out;
-            if (aliasing) {
-                float *to = copy + i * COPY_STRIDE;
-                memcpy(to, a[i] + taps.a[0], taps.k * sizeof(float));
-                a[i] = to;
-            }
-            tn__conv_advance(&g->walk, box, axes, &cursor);
+                memcpy(copy + i * COPY_STRIDE, a[i] + taps.a[0], taps.k * sizeof(float));
         }
         run_tile(cols, pixel, &t);
     }
