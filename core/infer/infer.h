@@ -36,6 +36,10 @@ tn_status tn__infer_model(struct tn__model *model, struct tn__registry *registry
  * what the model declared for them still holds. */
 tn_status tn__infer_node(struct tn_graph *g, tn_node_id id, struct tn_diag *diag);
 
+/* Index of the input that output 0 of a node repeats bit for bit, -1 when none: asks its
+ * definition with what is known of the inputs. */
+int32_t tn__infer_elide(struct tn_graph *g, tn_node_id id);
+
 /* "float[N, 4]", "seq(int64)" into buf, for messages; returns buf. */
 const char *tn__type_text(
     struct tn__symbols *symbols, const struct tn_type *type, char *buf, size_t size);

@@ -317,9 +317,9 @@ static tn_status forget_outputs(struct call *call) {
     return TN_OK;
 }
 
-static tn_status run_call(struct call *call) {
-    const struct tn__node *node = tn__node_at(call->g, call->id);
-    const struct tn_node *view = &node->view;
+/* Types of the inputs as they are now. */
+static tn_status read_inputs(struct call *call) {
+    const struct tn_node *view = call->api.node;
     struct tn_type *inputs = take_scratch(call, view->n_inputs * sizeof *inputs);
     if (!inputs)
         return tn__fail_memory(
@@ -328,25 +328,27 @@ static tn_status run_call(struct call *call) {
         inputs[i] = view->inputs[i] == TN_NO_ID ? unknown_type
                                                 : call->g->values[view->inputs[i]].type;
     call->api.inputs = inputs;
+    return TN_OK;
+}
+
+static tn_status run_call(struct call *call) {
+    const struct tn_op_def *def = tn__node_at(call->g, call->id)->def;
+    TN_TRY(read_inputs(call));
     TN_TRY(forget_outputs(call));
-    if (node->def->infer) TN_TRY(node->def->infer(&call->api));
+    if (def->infer) TN_TRY(def->infer(&call->api));
     return tn__node_subgraphs(tn__node_at(call->g, call->id), infer_unasked, call);
 }
 
-tn_status tn__infer_one(struct tn__inferer *inferer, struct tn_graph *g, tn_node_id id,
-    struct tn_diag *diag) {
-    if (inferer->budget == 0)
-        return tn_fail(diag, TN_LIMIT_EXCEEDED,
-            "type inference of '%s' takes too many steps: its subgraphs nest too deep",
-            g->name);
-    inferer->budget--;
-    struct call call = {.inferer = inferer, .g = g, .id = id};
+static void begin_call(struct call *call, struct tn__inferer *inferer, struct tn_graph *g,
+    tn_node_id id, struct tn_diag *diag) {
+    const struct tn__node *node = tn__node_at(g, id);
     const struct tn__plugin *plugin =
-        tn__registry_op_plugin(inferer->registry, tn__node_at(g, id)->def);
-    call.api = (struct tn_infer){.struct_size = TN_INFER_SIZE,
-        .self = &call,
+        tn__registry_op_plugin(inferer->registry, node->def);
+    *call = (struct call){.inferer = inferer, .g = g, .id = id};
+    call->api = (struct tn_infer){.struct_size = TN_INFER_SIZE,
+        .self = call,
         .host = plugin ? plugin->host : NULL,
-        .node = &tn__node_at(g, id)->view,
+        .node = &node->view,
         .diag = diag,
         .value = get_value,
         .dims_value = get_dims_value,
@@ -356,8 +358,31 @@ tn_status tn__infer_one(struct tn__inferer *inferer, struct tn_graph *g, tn_node
         .dim_op = dim_op,
         .infer_subgraph = infer_subgraph,
         .scratch = take_scratch};
+}
+
+tn_status tn__infer_one(struct tn__inferer *inferer, struct tn_graph *g, tn_node_id id,
+    struct tn_diag *diag) {
+    struct call call;
+    if (inferer->budget == 0)
+        return tn_fail(diag, TN_LIMIT_EXCEEDED,
+            "type inference of '%s' takes too many steps: its subgraphs nest too deep",
+            g->name);
+    inferer->budget--;
+    begin_call(&call, inferer, g, id, diag);
     tn_status status = tn__check_node(g, id, diag);
     if (status == TN_OK) status = run_call(&call);
     free_scratch(&call);
     return tn__node_context(diag, tn__node_at(g, id), status);
+}
+
+int32_t tn__infer_elide(struct tn_graph *g, tn_node_id id) {
+    const struct tn__node *node = tn__node_at(g, id);
+    struct tn_diag ignored = {0};
+    struct call call;
+    int32_t input = -1;
+    if (!node->def || !node->def->elide || !g->model->hooks.arg) return -1;
+    begin_call(&call, g->model->hooks.arg, g, id, &ignored);
+    if (read_inputs(&call) == TN_OK) input = node->def->elide(&call.api);
+    free_scratch(&call);
+    return input;
 }
