@@ -57,6 +57,7 @@ struct tn__family {
     X(conv) \
     X(dropout) \
     X(expand_tile) \
+    X(fill) \
     X(gather) \
     X(lrn) \
     X(matmul) \
@@ -68,7 +69,8 @@ struct tn__family {
     X(softmax) \
     X(transpose) \
     X(unary) \
-    X(variadic)
+    X(variadic) \
+    X(where_clip)
 
 #define TN_FAMILY_DECLARE(name) extern const struct tn__family tn__family_##name;
 TN_FAMILIES(TN_FAMILY_DECLARE)
