@@ -8,6 +8,8 @@
 #include "kernels/depthwise.h"
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
+#include "kernels/norm.h"
+#include "kernels/softmax.h"
 #include "kernels/vmath.h"
 #include "kernels/winograd.h"
 #include "tenon/op.h"
@@ -21,6 +23,8 @@ struct tn__cpu {
     struct tn_winograd_kernels winograd;
     struct tn_elementwise_kernels elementwise;
     struct tn_vmath_kernels vmath;
+    struct tn_norm_kernels norm;
+    struct tn_softmax_kernels softmax;
     /* Floats narrower than 32 bits, to float and back, by element type; else NULL. */
     tn_unary_fn *narrow_load[TN_ELEM_COUNT];
     tn_unary_fn *narrow_store[TN_ELEM_COUNT];

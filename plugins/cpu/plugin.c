@@ -93,6 +93,8 @@ static tn_status cpu_init(
     tn_winograd_kernels_init(&cpu->winograd, cpu->isa);
     tn_elementwise_kernels_init(&cpu->elementwise, cpu->isa);
     tn_vmath_kernels_init(&cpu->vmath, cpu->isa);
+    tn_norm_kernels_init(&cpu->norm, cpu->isa);
+    tn_softmax_kernels_init(&cpu->softmax, cpu->isa);
     tn__widen_init(cpu);
     *out_state = cpu;
     return TN_OK;

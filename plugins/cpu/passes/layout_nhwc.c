@@ -4,7 +4,7 @@
  * the twin of its output; operators that can follow do so when their inputs have twins
  * (layout_rules.c). Every rewritten value is also handed back as NCHW by a Transpose, and
  * those that nobody reads are removed at the end: so moves stay at the edges of a region. */
-#include "passes/layout.h"
+#include "passes/layout_rules.h"
 
 enum { MOST_RANK = 8 };
 

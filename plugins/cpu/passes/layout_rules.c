@@ -1,6 +1,6 @@
 /* Which operators can work with channels last, and how each is rewritten. A rule that does not
  * apply leaves the node as it is. */
-#include "passes/layout.h"
+#include "passes/layout_rules.h"
 
 #include <math.h>
 

@@ -178,8 +178,8 @@ enum { RUN = 256 }; /* channels that are pooled together */
 #define ACC double
 #define LOWEST (-INFINITY)
 #define NAME(x) x##_f32
-#include "ops/pool_mean_tmpl.h"
-#include "ops/pool_tmpl.h"
+#include "ops/pooling_mean_tmpl.h"
+#include "ops/pooling_max_tmpl.h"
 #undef T
 #undef ACC
 #undef LOWEST
@@ -189,8 +189,8 @@ enum { RUN = 256 }; /* channels that are pooled together */
 #define ACC double
 #define LOWEST (-(double)INFINITY)
 #define NAME(x) x##_f64
-#include "ops/pool_mean_tmpl.h"
-#include "ops/pool_tmpl.h"
+#include "ops/pooling_mean_tmpl.h"
+#include "ops/pooling_max_tmpl.h"
 #undef T
 #undef ACC
 #undef LOWEST
@@ -201,7 +201,7 @@ enum { RUN = 256 }; /* channels that are pooled together */
 #define T int8_t
 #define LOWEST INT8_MIN
 #define NAME(x) x##_i8
-#include "ops/pool_tmpl.h"
+#include "ops/pooling_max_tmpl.h"
 #undef T
 #undef LOWEST
 #undef NAME
@@ -209,7 +209,7 @@ enum { RUN = 256 }; /* channels that are pooled together */
 #define T uint8_t
 #define LOWEST 0
 #define NAME(x) x##_u8
-#include "ops/pool_tmpl.h"
+#include "ops/pooling_max_tmpl.h"
 #undef T
 #undef LOWEST
 #undef NAME

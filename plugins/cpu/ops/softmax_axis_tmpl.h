@@ -1,54 +1,4 @@
-/* The loops of softmax.c for one float type T. y may be x. */
-
-/* Sum of a run in eight interleaved parts: short chains, and an order of its own. */
-static T NAME(sum)(const T *x, size_t n) {
-    T part[8] = {0};
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (size_t j = 0; j < 8; j++)
-            part[j] += x[i + j];
-    for (size_t j = 0; i < n; i++, j++)
-        part[j] += x[i];
-    return ((part[0] + part[1]) + (part[2] + part[3])) +
-           ((part[4] + part[5]) + (part[6] + part[7]));
-}
-
-static T NAME(greatest)(const T *x, size_t n) {
-    T part[8];
-    size_t i = 0;
-    for (size_t j = 0; j < 8; j++)
-        part[j] = (T)-INFINITY;
-    for (; i + 8 <= n; i += 8)
-        for (size_t j = 0; j < 8; j++)
-            part[j] = x[i + j] > part[j] ? x[i + j] : part[j];
-    for (size_t j = 0; i < n; i++, j++)
-        part[j] = x[i] > part[j] ? x[i] : part[j];
-    for (size_t j = 1; j < 8; j++)
-        part[0] = part[j] > part[0] ? part[j] : part[0];
-    return part[0];
-}
-
-static void NAME(row)(const struct job *job, T *y, const T *x, bool log_of) {
-    size_t n = job->plan->n;
-    T top = NAME(greatest)(x, n), total = 0, e[LANES];
-    for (size_t i = 0; i < n; i++)
-        y[i] = x[i] - top;
-    if (log_of) {
-        for (size_t i = 0; i < n; i += LANES) {
-            size_t count = n - i < LANES ? n - i : LANES;
-            job->exp(e, y + i, count, NULL);
-            total += NAME(sum)(e, count);
-        }
-        total = (T)log((double)total);
-        for (size_t i = 0; i < n; i++)
-            y[i] -= total;
-        return;
-    }
-    job->exp(y, y, n, NULL);
-    total = 1 / NAME(sum)(y, n);
-    for (size_t i = 0; i < n; i++)
-        y[i] *= total;
-}
+/* The loops of softmax_axis.c for one float type T. y may be x. */
 
 /* Lanes [0, lanes) of one outer item; the axis has the step `inner`. */
 static void NAME(lanes)(
@@ -86,7 +36,7 @@ static void NAME(run)(const struct job *job, int64_t begin, int64_t end, bool lo
         size_t at = (size_t)item / pieces * plan->n * plan->inner + i0;
         size_t lanes = plan->inner - i0 < LANES ? plan->inner - i0 : LANES;
         if (plan->inner == 1)
-            NAME(row)(job, (T *)job->y + at, (const T *)job->x + at, log_of);
+            ROW(job, (T *)job->y + at, (const T *)job->x + at, log_of);
         else
             NAME(lanes)(job, (T *)job->y + at, (const T *)job->x + at, lanes, log_of);
     }
@@ -138,3 +88,4 @@ static tn_status NAME(softmax)(void *kernel, const struct tn_run_args *args) {
 #undef T
 #undef NAME
 #undef EXP
+#undef ROW

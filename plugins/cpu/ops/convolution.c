@@ -3,7 +3,7 @@
  *
  * The f32 kernels work on NHWC; a convolution that the layout pass did not reach goes through
  * the workspace. Weights are ONNX's (M, C/group, kernel…) for both layouts and are packed
- * once when constant. f64 runs on the plain loops of conv_tmpl.h. */
+ * once when constant. f64 runs on the plain loops of convolution_tmpl.h. */
 #include "ops/conv_method.h"
 #include "ops/fused_activation.h"
 #include "ops/narrow.h"
@@ -371,7 +371,7 @@ static void cost_conv(void *kernel, const struct tn_run_args *args, struct tn_co
 
 #define T double
 #define NAME(x) x##_f64
-#include "ops/conv_tmpl.h"
+#include "ops/convolution_tmpl.h"
 
 static tn_status workspace_plain(
     void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {

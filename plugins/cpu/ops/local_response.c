@@ -59,12 +59,12 @@ static tn_status create_lrn(const struct tn_kernel_ctx *ctx, void **out) {
 #define NAME(x) x##_f32
 #define POW(cpu) (cpu)->vmath.pow_f32
 #define SQRT sqrtf
-#include "ops/lrn_tmpl.h"
+#include "ops/local_response_tmpl.h"
 #define T double
 #define NAME(x) x##_f64
 #define POW(cpu) (cpu)->vmath.pow_f64
 #define SQRT sqrt
-#include "ops/lrn_tmpl.h"
+#include "ops/local_response_tmpl.h"
 
 /* clang-format off */
 static const struct tn_op_def defs[] = {

@@ -7,6 +7,8 @@
 #include "ops/narrow.h"
 #include "ops/ops.h"
 
+#include "loops/parallel.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -79,7 +81,6 @@ struct row_plan {
     size_t rows, n;
     size_t segment; /* elements that share scale and bias; 0: each has its own */
     size_t segments, cycle, by_group;
-    int64_t grain;
 };
 
 static tn_status create_rows(const struct tn_kernel_ctx *ctx, enum row_kind kind,
@@ -178,7 +179,6 @@ static tn_status prepare_rows(void *kernel, const struct tn_run_args *args,
     } else {
         TN_TRY(plan_channels(plan, norm, args, diag));
     }
-    plan->grain = (int64_t)(32768 / (plan->n + 1)) + 1;
     return TN_OK;
 }
 
@@ -198,6 +198,111 @@ static void store_stash(
         ((float *)out->data)[row] = narrow;
     else
         tn__round((uint16_t *)out->data + row, &narrow, out->dtype, 1);
+}
+
+/* A row whose scale and bias belong to channels. */
+static struct tn_norm_stats channels_f32(
+    const struct row_job *job, size_t row, float *y, const float *x) {
+    const struct row_plan *plan = job->plan;
+    const struct tn_norm_kernels *kernels = &job->norm->base.cpu->norm;
+    const struct tn_tensor *bias_in = tn__in(job->args, 2);
+    const float *scale = job->args->inputs[1].as.tensor->data;
+    const float *bias = bias_in ? bias_in->data : NULL;
+    double mean = 0, squares = 0;
+    kernels->moments(x, plan->n, &mean, &squares);
+    if (job->norm->kind == ROW_RMS) {
+        squares += (double)plan->n * mean * mean;
+        mean = 0;
+    }
+    double inverse = 1 / sqrt(squares / (double)plan->n + job->norm->epsilon);
+    for (size_t s = 0; s < plan->segments; s++) {
+        size_t at = row % plan->cycle, from = s * plan->segment;
+        if (!plan->by_group) at = at * plan->segments + s;
+        double a = inverse * (double)scale[at], b = bias ? (double)bias[at] : 0;
+        kernels->affine_scalar(
+            y + from, x + from, plan->segment, (float)a, (float)(b - mean * a));
+    }
+    return (struct tn_norm_stats){(float)mean, (float)inverse};
+}
+
+static void run_rows_f32(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct row_job *job = arg;
+    const struct row_plan *plan = job->plan;
+    const struct tn_norm_kernels *kernels = &job->norm->base.cpu->norm;
+    const struct tn_tensor *bias_in = tn__in(job->args, 2);
+    const float *scale = job->args->inputs[1].as.tensor->data;
+    const float *bias = bias_in ? bias_in->data : NULL;
+    float epsilon = (float)job->norm->epsilon;
+    (void)worker;
+    for (size_t row = (size_t)begin; row < (size_t)end; row++) {
+        const float *x =
+            (const float *)job->args->inputs[0].as.tensor->data + row * plan->n;
+        float *y = (float *)job->args->outputs[0].as.tensor->data + row * plan->n;
+        struct tn_norm_stats stats;
+        if (plan->segment)
+            stats = channels_f32(job, row, y, x);
+        else if (job->norm->kind == ROW_RMS)
+            stats = kernels->rms(y, x, plan->n, scale, epsilon);
+        else
+            stats = kernels->layer(y, x, plan->n, scale, bias, epsilon);
+        store_stash(job->args, 1, row, (double)stats.mean);
+        store_stash(job->args, 2, row, (double)stats.inverse);
+    }
+}
+
+static void run_rows_f64(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct row_job *job = arg;
+    const struct row_plan *plan = job->plan;
+    const struct tn_tensor *bias_in = tn__in(job->args, 2);
+    const double *scale = job->args->inputs[1].as.tensor->data;
+    const double *bias = bias_in ? bias_in->data : NULL;
+    size_t n = plan->n;
+    (void)worker;
+    for (size_t row = (size_t)begin; row < (size_t)end; row++) {
+        const double *x = (const double *)job->args->inputs[0].as.tensor->data + row * n;
+        double *y = (double *)job->args->outputs[0].as.tensor->data + row * n;
+        double mean = 0, square = 0;
+        if (job->norm->kind != ROW_RMS) {
+            for (size_t i = 0; i < n; i++)
+                mean += x[i];
+            mean /= (double)n;
+        }
+        for (size_t i = 0; i < n; i++)
+            square += ((double)x[i] - mean) * ((double)x[i] - mean);
+        double inv = 1 / sqrt(square / (double)n + job->norm->epsilon);
+        store_stash(job->args, 1, row, mean);
+        store_stash(job->args, 2, row, inv);
+        if (plan->segment == 0) {
+            double m = mean, k = inv;
+            for (size_t i = 0; i < n; i++)
+                y[i] = (x[i] - m) * k * scale[i] + (bias ? bias[i] : 0);
+            continue;
+        }
+        for (size_t s = 0; s < plan->segments; s++) {
+            size_t at = row % plan->cycle;
+            if (!plan->by_group) at = at * plan->segments + s;
+            double a = (inv * (double)scale[at]), m = mean, b = bias ? bias[at] : 0;
+            for (size_t i = s * plan->segment; i < (s + 1) * plan->segment; i++)
+                y[i] = (x[i] - m) * a + b;
+        }
+    }
+}
+
+static tn_status run_all_rows(
+    void *kernel, const struct tn_run_args *args, tn_parallel_fn run) {
+    const struct row_norm *norm = kernel;
+    const struct row_plan *plan = args->state;
+    struct row_job job = {norm, plan, args};
+    tn__parallel(norm->base.host, (int64_t)plan->rows, (double)(plan->n + 1), run, &job);
+    return TN_OK;
+}
+
+static tn_status rows_f32(void *kernel, const struct tn_run_args *args) {
+    return run_all_rows(kernel, args, run_rows_f32);
+}
+
+static tn_status rows_f64(void *kernel, const struct tn_run_args *args) {
+    return run_all_rows(kernel, args, run_rows_f64);
 }
 
 /* ---- (outer, channel, inner): batch and Lp ------------------------------------------------ */
@@ -309,18 +414,22 @@ static tn_status create_lp(const struct tn_kernel_ctx *ctx, void **out) {
 }
 
 struct wide_job {
-    const void *kernel;
+    const struct tn__cpu *cpu;
     const struct tn_run_args *args;
     struct view view;
     double *factors;
 };
 
 #define T float
+#define PLANE(job, y, x, n, a, b) (job)->cpu->norm.affine_scalar(y, x, n, a, b)
 #define NAME(x) x##_f32
-#include "ops/norm_tmpl.h"
+#include "ops/normalization_tmpl.h"
 #define T double
+#define PLANE(job, y, x, n, a, b)                                                        \
+    for (size_t i = 0; i < (n); i++)                                                     \
+    (y)[i] = (x)[i] * (a) + (b)
 #define NAME(x) x##_f64
-#include "ops/norm_tmpl.h"
+#include "ops/normalization_tmpl.h"
 
 /* ---- upgrades ---------------------------------------------------------------------------- */
 

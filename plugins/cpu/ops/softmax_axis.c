@@ -80,16 +80,71 @@ struct job {
     const void *x;
     void *y;
     tn_unary_fn *exp;
+    const struct tn__cpu *cpu;
 };
+
+/* Sum of a run in eight interleaved parts: short chains, and an order of its own. */
+static double sum_f64(const double *x, size_t n) {
+    double part[8] = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (size_t j = 0; j < 8; j++)
+            part[j] += x[i + j];
+    for (size_t j = 0; i < n; i++, j++)
+        part[j] += x[i];
+    return ((part[0] + part[1]) + (part[2] + part[3])) +
+           ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+static double greatest_f64(const double *x, size_t n) {
+    double part[8];
+    size_t i = 0;
+    for (size_t j = 0; j < 8; j++)
+        part[j] = -INFINITY;
+    for (; i + 8 <= n; i += 8)
+        for (size_t j = 0; j < 8; j++)
+            part[j] = x[i + j] > part[j] ? x[i + j] : part[j];
+    for (size_t j = 0; i < n; i++, j++)
+        part[j] = x[i] > part[j] ? x[i] : part[j];
+    for (size_t j = 1; j < 8; j++)
+        part[0] = part[j] > part[0] ? part[j] : part[0];
+    return part[0];
+}
+
+static void row_f64(const struct job *job, double *y, const double *x, bool log_of) {
+    size_t n = job->plan->n;
+    double top = greatest_f64(x, n), total = 0, e[LANES];
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] - top;
+    if (log_of) {
+        for (size_t i = 0; i < n; i += LANES) {
+            size_t count = n - i < LANES ? n - i : LANES;
+            job->exp(e, y + i, count, NULL);
+            total += sum_f64(e, count);
+        }
+        total = log(total);
+        for (size_t i = 0; i < n; i++)
+            y[i] -= total;
+        return;
+    }
+    job->exp(y, y, n, NULL);
+    total = 1 / sum_f64(y, n);
+    for (size_t i = 0; i < n; i++)
+        y[i] *= total;
+}
 
 #define T float
 #define NAME(x) x##_f32
 #define EXP(cpu) (cpu)->vmath.f32[TN_VMATH_EXP]
-#include "ops/softmax_tmpl.h"
+#define ROW(job, y, x, log_of)                                                           \
+    ((log_of) ? (job)->cpu->softmax.log_softmax : (job)->cpu->softmax.softmax)(          \
+        y, x, (job)->plan->n)
+#include "ops/softmax_axis_tmpl.h"
 #define T double
 #define NAME(x) x##_f64
 #define EXP(cpu) (cpu)->vmath.f64[TN_VMATH_EXP]
-#include "ops/softmax_tmpl.h"
+#define ROW(job, y, x, log_of) row_f64(job, y, x, log_of)
+#include "ops/softmax_axis_tmpl.h"
 
 /* ---- 12 to 13: the axis began a flattened tail -------------------------------------------- */
 

@@ -1,53 +1,4 @@
-/* The loops of norm.c for one float type T; sums are taken in double. */
-
-static void NAME(run_rows)(void *arg, int64_t begin, int64_t end, uint32_t worker) {
-    const struct row_job *job = arg;
-    const struct row_plan *plan = job->plan;
-    const struct tn_tensor *bias_in = tn__in(job->args, 2);
-    const T *scale = job->args->inputs[1].as.tensor->data;
-    const T *bias = bias_in ? bias_in->data : NULL;
-    size_t n = plan->n;
-    (void)worker;
-    for (size_t row = (size_t)begin; row < (size_t)end; row++) {
-        const T *x = (const T *)job->args->inputs[0].as.tensor->data + row * n;
-        T *y = (T *)job->args->outputs[0].as.tensor->data + row * n;
-        double mean = 0, square = 0;
-        if (job->norm->kind != ROW_RMS) {
-            for (size_t i = 0; i < n; i++)
-                mean += x[i];
-            mean /= (double)n;
-        }
-        for (size_t i = 0; i < n; i++)
-            square += ((double)x[i] - mean) * ((double)x[i] - mean);
-        double inv = 1 / sqrt(square / (double)n + job->norm->epsilon);
-        store_stash(job->args, 1, row, mean);
-        store_stash(job->args, 2, row, inv);
-        if (plan->segment == 0) {
-            T m = (T)mean, k = (T)inv;
-            for (size_t i = 0; i < n; i++)
-                y[i] = (x[i] - m) * k * scale[i] + (bias ? bias[i] : 0);
-            continue;
-        }
-        for (size_t s = 0; s < plan->segments; s++) {
-            size_t at = row % plan->cycle;
-            if (!plan->by_group) at = at * plan->segments + s;
-            T a = (T)(inv * (double)scale[at]), m = (T)mean, b = bias ? bias[at] : 0;
-            for (size_t i = s * plan->segment; i < (s + 1) * plan->segment; i++)
-                y[i] = (x[i] - m) * a + b;
-        }
-    }
-}
-
-static tn_status NAME(rows)(void *kernel, const struct tn_run_args *args) {
-    const struct row_norm *norm = kernel;
-    const struct row_plan *plan = args->state;
-    struct row_job job = {norm, plan, args};
-    const struct tn_host *host = norm->base.host;
-    if (plan->rows == 0) return TN_OK;
-    host->parallel_for(
-        host->self, (int64_t)plan->rows, plan->grain, NAME(run_rows), &job);
-    return TN_OK;
-}
+/* The loops of normalization.c for one float type T; sums are taken in double. */
 
 /* Statistics of channel c over the batch and the inner elements. */
 static void NAME(batch_moments)(
@@ -76,8 +27,7 @@ static void NAME(run_batch)(void *arg, int64_t begin, int64_t end, uint32_t work
     for (size_t plane = (size_t)begin; plane < (size_t)end; plane++) {
         size_t c = plane % job->view.channels;
         T a = (T)job->factors[2 * c], b = (T)job->factors[2 * c + 1];
-        for (size_t i = plane * inner; i < (plane + 1) * inner; i++)
-            y[i] = x[i] * a + b;
+        PLANE(job, y + plane * inner, x + plane * inner, inner, a, b);
     }
 }
 
@@ -85,7 +35,7 @@ static tn_status NAME(batch)(void *kernel, const struct tn_run_args *args) {
     const struct batch_norm *norm = kernel;
     const struct tn_tensor *x = args->inputs[0].as.tensor;
     const struct tn_host *host = norm->base.host;
-    struct wide_job job = {norm, args, batch_view(x), args->workspace};
+    struct wide_job job = {norm->base.cpu, args, batch_view(x), args->workspace};
     for (size_t c = 0; c < job.view.channels; c++) {
         double mean, var;
         if (norm->training) {
@@ -135,3 +85,4 @@ static tn_status NAME(lp)(void *kernel, const struct tn_run_args *args) {
 
 #undef T
 #undef NAME
+#undef PLANE

@@ -1,4 +1,4 @@
-/* The loops of lrn.c for one float type T. */
+/* The loops of local_response.c for one float type T. */
 
 /* y = x · base^-beta over a run; base is overwritten. */
 static void NAME(finish)(const struct lrn *lrn, T *y, const T *x, T *base, size_t n) {
