@@ -1,0 +1,2 @@
+/* Conversions at the scalar level: the reference. */
+#include "convert_tmpl.h"
