@@ -204,6 +204,9 @@ static tn_status load_path(struct tn__registry *registry, struct tn__candidate *
 tn_status tn__registry_load(
     struct tn__registry *registry, const char *path, struct tn_diag *diag) {
     struct tn_diag inner = {0};
+    if (tn__static_plugins[0])
+        return tn_fail(diag, TN_UNSUPPORTED,
+            "plugin '%s' is not loaded: this build has its plugins linked in", path);
     pthread_mutex_lock(&registry->lock);
     struct tn__candidate *candidate = tn__candidate_add(registry, path, &inner);
     tn_status status = inner.code;

@@ -244,7 +244,10 @@ tn_status tn__registry_create(const struct tn__conf *conf,
     tn__host_services_complete(&registry->services);
     registry->host_info = tn__host_info_make(registry->services.cpu_features);
     registry->debug = debug_asked();
-    tn_status status = conf ? tn__registry_search(registry, diag) : TN_OK;
+    tn_status status = TN_OK;
+    for (uint32_t i = 0; status == TN_OK && tn__static_plugins[i]; i++)
+        status = tn__registry_add_static(registry, tn__static_plugins[i], diag);
+    if (status == TN_OK && conf) status = tn__registry_search(registry, diag);
     if (status != TN_OK) {
         tn__registry_destroy(registry);
         return status;

@@ -166,6 +166,11 @@ void tn__candidates_open_all(struct tn__registry *registry);
 struct tn__candidate *tn__candidate_add(
     struct tn__registry *registry, const char *path, struct tn_diag *diag);
 
+/* ---- static_plugins.c ---- */
+
+/* Entries of the plugins that are linked in, NULL at the end. */
+extern const tn_plugin_query_fn tn__static_plugins[];
+
 /* ---- search.c ---- */
 
 /* Reads the manifests of the configured folders. */

@@ -173,6 +173,7 @@ static tn_status search_beside(struct tn__registry *registry, struct tn_diag *di
 }
 
 tn_status tn__registry_search(struct tn__registry *registry, struct tn_diag *diag) {
+    if (tn__static_plugins[0]) return TN_OK; /* such a build opens no libraries */
     TN_TRY(search_list(registry, tn__conf_text(registry->conf, "plugin.path"), diag));
     const char *environment = secure_getenv("TENON_PLUGIN_PATH");
     if (environment) TN_TRY(search_list(registry, environment, diag));
