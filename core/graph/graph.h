@@ -74,7 +74,6 @@ struct tn_graph {
     tn_node_id parent_node;  /* in the parent: the node that has this as attribute */
     const struct tn__opset *opsets; /* of the model or the function it came from */
     uint32_t n_opsets;
-    uint32_t function; /* of a function body: its index, while functions are expanded */
     const char *name;
     struct tn__value *values;
     uint32_t n_values, cap_values;

@@ -82,7 +82,6 @@ struct tn_graph *tn__graph_create(struct tn__model *model, struct tn_graph *pare
     g->model = model;
     g->parent = parent;
     g->parent_node = TN_NO_ID;
-    g->function = UINT32_MAX;
     g->opsets = parent ? parent->opsets : model->opsets;
     g->n_opsets = parent ? parent->n_opsets : model->n_opsets;
     g->name = "";

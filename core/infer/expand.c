@@ -17,22 +17,16 @@ static void write_key(
 
 enum { MAX_KEY = 1024 };
 
-static uint32_t find_index(
-    const struct tn__inferer *inferer, const struct tn__node *node) {
-    char key[MAX_KEY];
-    write_key(key, sizeof key, node->view.domain, node->view.op_type, node->overload);
-    return tn__map_get(&inferer->functions, key);
-}
-
 const struct tn__function *tn__expand_find(
     const struct tn__inferer *inferer, const struct tn__node *node) {
-    /* a node that is resolved already was decided to be an operator */
-    if (inferer->model->n_functions == 0 || node->def) return NULL;
-    uint32_t i = find_index(inferer, node);
+    char key[MAX_KEY];
+    if (!node->is_function) return NULL;
+    write_key(key, sizeof key, node->view.domain, node->view.op_type, node->overload);
+    uint32_t i = tn__map_get(&inferer->functions, key);
     return i == UINT32_MAX ? NULL : &inferer->model->functions[i];
 }
 
-static tn_status index_functions(struct tn__inferer *inferer, struct tn_diag *diag) {
+tn_status tn__expand_prepare(struct tn__inferer *inferer, struct tn_diag *diag) {
     struct tn__model *model = inferer->model;
     for (uint32_t i = 0; i < model->n_functions; i++) {
         const struct tn__function *f = &model->functions[i];
@@ -43,144 +37,6 @@ static tn_status index_functions(struct tn__inferer *inferer, struct tn_diag *di
             return tn__fail_memory(diag, "the functions of the model", strlen(key));
     }
     return TN_OK;
-}
-
-/* ---- recursion ------------------------------------------------------- */
-
-/* Calls between functions: lists of callees. */
-struct edge {
-    uint32_t callee;
-    uint32_t next; /* of the same caller, UINT32_MAX at the end */
-};
-
-struct calls {
-    uint32_t *first;  /* [n] heads of the lists */
-    uint32_t *cursor; /* [n] where the search goes on */
-    uint32_t *stack;  /* [n] */
-    uint32_t *height; /* [n] longest chain of calls below, once done */
-    uint8_t *state;   /* [n] */
-    struct edge *edges;
-    uint32_t n_edges, cap_edges;
-};
-
-enum { UNSEEN = 0, OPEN = 1, DONE = 2 };
-
-static bool add_edge(struct calls *c, uint32_t caller, uint32_t callee) {
-    if (c->n_edges == c->cap_edges) {
-        uint32_t cap = c->cap_edges ? c->cap_edges * 2 : 64;
-        struct edge *edges = tn__alloc((uint64_t)cap * sizeof *edges, 0);
-        if (!edges) return false;
-        if (c->n_edges) memcpy(edges, c->edges, c->n_edges * sizeof *edges);
-        tn__free(c->edges);
-        c->edges = edges;
-        c->cap_edges = cap;
-    }
-    c->edges[c->n_edges] = (struct edge){callee, c->first[caller]};
-    c->first[caller] = c->n_edges++;
-    return true;
-}
-
-/* Callees of every function body, subgraphs included. */
-static tn_status collect_calls(
-    const struct tn__inferer *inferer, struct calls *c, struct tn_diag *diag) {
-    const struct tn__model *model = inferer->model;
-    for (const struct tn_graph *g = model->graphs; g; g = g->next_graph) {
-        const struct tn_graph *root = g;
-        while (root->parent)
-            root = root->parent;
-        uint32_t caller = root->function;
-        if (caller >= model->n_functions) continue;
-        for (tn_node_id id = g->first; id != TN_NO_ID; id = g->nodes[id].next) {
-            uint32_t callee = find_index(inferer, &g->nodes[id]);
-            if (callee != UINT32_MAX && !add_edge(c, caller, callee))
-                return tn__fail_memory(diag, "the functions of the model", c->n_edges);
-        }
-    }
-    return TN_OK;
-}
-
-static tn_status fail_recursion(const struct tn__model *model, const struct calls *c,
-    uint32_t depth, uint32_t again, struct tn_diag *diag) {
-    enum { MOST = 6 };
-    char list[TN_DIAG_MESSAGE_SIZE / 2] = "";
-    uint32_t begin = 0;
-    while (c->stack[begin] != again)
-        begin++;
-    for (uint32_t i = begin; i < depth && i < begin + MOST; i++) {
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "'%s' → ",
-            model->functions[c->stack[i]].name);
-    }
-    return tn_fail(diag, TN_INVALID_MODEL,
-        "functions of the model call each other in a circle: %s%s'%s'", list,
-        depth - begin > MOST ? "… → " : "", model->functions[again].name);
-}
-
-static tn_status search_from(
-    const struct tn__model *model, struct calls *c, uint32_t root, struct tn_diag *diag) {
-    uint32_t depth = 0;
-    if (c->state[root] == DONE) return TN_OK;
-    c->stack[depth++] = root;
-    c->state[root] = OPEN;
-    while (depth > 0) {
-        uint32_t f = c->stack[depth - 1], edge = c->cursor[f];
-        if (edge == UINT32_MAX) {
-            c->state[f] = DONE;
-            if (--depth > 0 && c->height[c->stack[depth - 1]] <= c->height[f])
-                c->height[c->stack[depth - 1]] = c->height[f] + 1;
-            continue;
-        }
-        uint32_t callee = c->edges[edge].callee;
-        c->cursor[f] = c->edges[edge].next;
-        if (c->state[callee] == OPEN)
-            return fail_recursion(model, c, depth, callee, diag);
-        if (c->state[callee] == DONE) {
-            if (c->height[f] <= c->height[callee]) c->height[f] = c->height[callee] + 1;
-        } else {
-            c->state[callee] = OPEN;
-            c->stack[depth++] = callee;
-        }
-    }
-    if (c->height[root] >= TN__MAX_CALL_DEPTH)
-        return tn_fail(diag, TN_LIMIT_EXCEEDED,
-            "functions of the model call each other more than %d deep, from '%s'",
-            TN__MAX_CALL_DEPTH, model->functions[root].name);
-    return TN_OK;
-}
-
-static tn_status check_recursion(
-    const struct tn__inferer *inferer, struct calls *c, struct tn_diag *diag) {
-    const struct tn__model *model = inferer->model;
-    if (!c->first || !c->cursor || !c->stack || !c->height || !c->state)
-        return tn__fail_memory(diag, "the functions of the model", model->n_functions);
-    for (uint32_t i = 0; i < model->n_functions; i++)
-        c->first[i] = UINT32_MAX;
-    TN_TRY(collect_calls(inferer, c, diag));
-    memcpy(c->cursor, c->first, model->n_functions * sizeof *c->cursor);
-    for (uint32_t i = 0; i < model->n_functions; i++)
-        TN_TRY(search_from(model, c, i, diag));
-    return TN_OK;
-}
-
-tn_status tn__expand_prepare(struct tn__inferer *inferer, struct tn_diag *diag) {
-    uint64_t n = inferer->model->n_functions;
-    if (n == 0) return TN_OK;
-    TN_TRY(index_functions(inferer, diag));
-    for (uint32_t i = 0; i < n; i++)
-        inferer->model->functions[i].body->function = i;
-    struct calls c = {.first = tn__alloc(n * sizeof(uint32_t), 0),
-        .cursor = tn__alloc(n * sizeof(uint32_t), 0),
-        .stack = tn__alloc(n * sizeof(uint32_t), 0),
-        .height = tn__alloc_zero(n * sizeof(uint32_t), 0),
-        .state = tn__alloc_zero(n, 0)};
-    tn_status status = check_recursion(inferer, &c, diag);
-    tn__free(c.first);
-    tn__free(c.cursor);
-    tn__free(c.stack);
-    tn__free(c.height);
-    tn__free(c.state);
-    tn__free(c.edges);
-    return status;
 }
 
 /* ---- a body in place of a call --------------------------------------- */

@@ -4,7 +4,7 @@
 
 #include "core/infer/infer.h"
 
-enum { TN__MAX_SUBGRAPH_DEPTH = 100, TN__MAX_CALL_DEPTH = 100, TN__MAX_CONTENT = 256 };
+enum { TN__MAX_SUBGRAPH_DEPTH = 100, TN__MAX_CONTENT = 256 };
 
 /* A parsed expansion text of a definition. */
 struct tn__expansion {
@@ -57,7 +57,8 @@ tn_status tn__infer_graph(
 
 /* ---- expand.c -------------------------------------------------------- */
 
-/* Refuses recursion among the model's functions and fills inferer->functions. */
+/* Fills inferer->functions. That they do not call themselves is the loader's rule; here
+ * the limit on nodes would end it. */
 tn_status tn__expand_prepare(struct tn__inferer *inferer, struct tn_diag *diag);
 /* The function of the model that a node calls, NULL when it calls none. */
 const struct tn__function *tn__expand_find(
