@@ -42,7 +42,7 @@ struct tn__exec {
 /* Where the bytes of a value are. */
 enum {
     TN_PLACE_NONE = 0,
-    TN_PLACE_CONSTANT = 1,
+    TN_PLACE_CONSTANT = 1, /* index: the constant it is, or is a view of */
     TN_PLACE_EXTERNAL = 2, /* index: of the external */
     TN_PLACE_OUTPUT = 3,   /* index: of the graph output */
     TN_PLACE_ARENA = 4,    /* offset */

@@ -176,6 +176,7 @@ static tn_status list_places(struct layout *l) {
             const struct group *group = &l->groups[l->leaders[v]];
             struct tn__place *place = &set->places[v];
             *place = (struct tn__place){group->kind, group->output, 0};
+            if (group->kind == TN_PLACE_CONSTANT) place->index = l->leaders[v];
             if (group->kind == TN_PLACE_ARENA)
                 place->offset = l->extents[group->extent].offset;
             if (group->kind == TN_PLACE_EXTERNAL || group->kind == TN_PLACE_OUTPUT) {

@@ -34,6 +34,10 @@ static void fill_values(const struct tn__frame *frame, struct tn__set *set) {
                 .dtype = type->dtype,
                 .rank = (uint32_t)type->rank};
             (void)tn_tensor_bytes(t->dtype, t->dims, t->rank, &t->size);
+            if (set->places[v].kind == TN_PLACE_CONSTANT) {
+                t->data = tn__constant_of(g, set->places[v].index)->data;
+                t->flags = TN_TENSOR_CONST;
+            }
         }
         set->refs[v].kind = TN_KIND_TENSOR;
         set->refs[v].as.tensor = t;
