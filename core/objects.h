@@ -6,6 +6,7 @@
 #include "core/exec/pool.h"
 #include "core/exec/profile.h"
 #include "core/model/model.h"
+#include "core/opt/opt.h"
 
 struct tn_runtime {
     struct tn__conf *conf;
@@ -33,8 +34,7 @@ struct tn_session {
     struct tn__io_list io[3];
     uint32_t *externals; /* number of an input (then overridable) → external */
     struct tn_model_info info;
-    struct tn_text passes; /* the optimiser's report, by format */
-    struct tn_text passes_json;
+    struct tn__opt_log passes; /* what the optimiser did */
     struct tn__exec_limits limits;
     struct tn__session_times times;
     bool profile, flush_denormals;

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* The provider that other providers may fall back to. */
+static const char fallback[] = "cpu";
+
 /* ---- settings ------------------------------------------------------------------------- */
 
 /* The parts of a list setting, in the arena. */
@@ -54,7 +57,6 @@ static tn_status read_dims(struct tn_session *session, struct tn_option **out,
 /* Which providers, and how much fallback: see the settings `provider` and `placement`. */
 static tn_status read_providers(
     struct tn_session *session, struct tn__plan_options *out, struct tn_diag *diag) {
-    static const char fallback[] = "cpu";
     const char *placement = tn__conf_text(session->conf, "placement");
     const char **items = NULL;
     uint32_t n = 0;
@@ -142,6 +144,46 @@ static tn_status infer_model(struct tn_session *session,
     return tn__infer_model(session->model, session->runtime->registry, &options, diag);
 }
 
+/* Position of a setting's text among its choices. */
+static uint32_t choice(
+    const struct tn_session *session, const char *key, const char *const *names) {
+    const char *value = tn__conf_text(session->conf, key);
+    uint32_t i = 0;
+    while (names[i + 1] && strcmp(names[i], value) != 0)
+        i++;
+    return i;
+}
+
+/* Constants are computed by the last provider when it runs on the host. */
+static const char *find_host_provider(
+    struct tn_session *session, const struct tn__plan_options *plan) {
+    const char *last = plan->providers[plan->n_providers - 1];
+    struct tn_diag ignored = {0};
+    const struct tn__registered_provider *provider =
+        tn__registry_provider(session->runtime->registry, last, &ignored);
+    return provider && provider->def->device_kind == TN_DEVICE_CPU ? last : fallback;
+}
+
+static tn_status optimize_model(struct tn_session *session,
+    const struct tn__plan_options *plan, struct tn_diag *diag) {
+    static const char *const levels[] = {"none", "basic", "all", NULL};
+    static const char *const safeties[] = {
+        "exact", "reassociating", "approximating", NULL};
+    const struct tn__conf *conf = session->conf;
+    struct tn__opt_options options = {.level = choice(session, "level", levels),
+        .safety = choice(session, "passes.safety", safeties),
+        .provider = find_host_provider(session, plan),
+        .fold_node_bytes = (uint64_t)tn__conf_int(conf, "fold.max_bytes"),
+        .fold_total_bytes = (uint64_t)tn__conf_int(conf, "fold.total_bytes"),
+        .verify = tn__conf_bool(conf, "passes.verify")};
+    const char **disabled = NULL;
+    TN_TRY(split_list(session, tn__conf_text(conf, "passes.disable"), &disabled,
+        &options.n_disabled, diag));
+    options.disabled = disabled;
+    return tn__optimize(
+        session->model, session->runtime->registry, &options, &session->passes, diag);
+}
+
 static void show_warnings(const struct tn_session *session) {
     const struct tn__host_services *services = &session->runtime->services;
     for (uint32_t i = 0; i < session->model->n_warnings; i++)
@@ -161,6 +203,7 @@ static tn_status build_session(
     TN_TRY(load_model(session, source, diag));
     session->times.loaded_ns = tn__clock_ns();
     TN_TRY(infer_model(session, &options, diag));
+    TN_TRY(optimize_model(session, &options, diag));
     TN_TRY(tn__plan_create(
         session->model, session->runtime->registry, &options, &session->plan, diag));
     TN_TRY(tn__session_describe(session, diag));
@@ -202,8 +245,6 @@ void tn_session_destroy(struct tn_session *session) {
     tn__plan_destroy(session->plan);
     tn__model_destroy(session->model);
     tn__conf_destroy(session->conf);
-    tn__text_free(&session->passes);
-    tn__text_free(&session->passes_json);
     tn__arena_destroy(session->arena);
     tn__free(session);
 }

@@ -116,14 +116,12 @@ static void report_graph(
 tn_status tn_session_report(const struct tn_session *session, uint32_t report,
     uint32_t format, tn_write_fn write, void *arg, struct tn_diag *diag) {
     struct tn_text text = {0};
-    const struct tn_text *passes =
-        format == TN_FORMAT_JSON ? &session->passes_json : &session->passes;
     switch (report) {
     case TN_REPORT_PLACEMENT:
         tn__plan_report_placement(session->plan, format, &text);
         break;
     case TN_REPORT_OPERATORS: report_operators(session->plan, format, &text); break;
-    case TN_REPORT_PASSES: tn__text_append(&text, passes->data, passes->size); break;
+    case TN_REPORT_PASSES: tn__opt_report(&session->passes, format, &text); break;
     case TN_REPORT_GRAPH: report_graph(session, format, &text); break;
     case TN_REPORT_MEMORY: report_memory(session, format, &text); break;
     default:
