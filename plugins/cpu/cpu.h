@@ -10,6 +10,7 @@
 #include "kernels/isa.h"
 #include "kernels/norm.h"
 #include "kernels/softmax.h"
+#include "kernels/reduce_rows.h"
 #include "kernels/vmath.h"
 #include "kernels/winograd.h"
 #include "tenon/op.h"
@@ -25,6 +26,7 @@ struct tn__cpu {
     struct tn_vmath_kernels vmath;
     struct tn_norm_kernels norm;
     struct tn_softmax_kernels softmax;
+    struct tn_reduce_kernels reduce;
     /* Floats narrower than 32 bits, to float and back, by element type; else NULL. */
     tn_unary_fn *narrow_load[TN_ELEM_COUNT];
     tn_unary_fn *narrow_store[TN_ELEM_COUNT];

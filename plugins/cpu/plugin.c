@@ -95,6 +95,7 @@ static tn_status cpu_init(
     tn_vmath_kernels_init(&cpu->vmath, cpu->isa);
     tn_norm_kernels_init(&cpu->norm, cpu->isa);
     tn_softmax_kernels_init(&cpu->softmax, cpu->isa);
+    tn_reduce_kernels_init(&cpu->reduce, cpu->isa);
     tn__widen_init(cpu);
     *out_state = cpu;
     return TN_OK;

@@ -64,6 +64,7 @@ struct tn__family {
     X(nonlinear) \
     X(norm) \
     X(pool) \
+    X(reduce) \
     X(shape_view) \
     X(slice_pad) \
     X(softmax) \
