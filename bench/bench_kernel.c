@@ -41,7 +41,7 @@ float *bench_floats(size_t count) {
 }
 
 void bench_report(const struct bench_case *test, enum tn_isa isa, int effective) {
-    const double peak = bench_peak(isa);
+    const double peak = bench_peak(isa) * (test->ratio > 0 ? test->ratio : 1);
     double best = 1e9, spent = 0;
     double start = seconds();
     test->run(test->arg);
@@ -75,15 +75,17 @@ static int machine_has(enum tn_isa isa) {
 static const struct {
     const char *name;
     void (*run)(enum tn_isa isa);
+    enum tn_isa highest; /* the last level that raises a row of the area */
 } areas[] = {
-    {"gemm", bench_gemm},
-    {"conv", bench_conv},
-    {"depthwise", bench_depthwise},
-    {"winograd", bench_winograd},
+    {"gemm", bench_gemm, TN_ISA_AVX512},
+    {"gemm_int", bench_gemm_int, TN_ISA_AVX512VNNI},
+    {"conv", bench_conv, TN_ISA_AVX512},
+    {"depthwise", bench_depthwise, TN_ISA_AVX512},
+    {"winograd", bench_winograd, TN_ISA_AVX512},
 };
 
 int main(int argc, char **argv) {
-    for (int isa = TN_ISA_AVX512; isa >= TN_ISA_SCALAR; isa--) {
+    for (int isa = TN_ISA_COUNT - 1; isa >= TN_ISA_SCALAR; isa--) {
         if (!machine_has((enum tn_isa)isa)) continue;
         if (argc > 2 && strcmp(argv[2], isa_names[isa]) != 0) continue;
         printf("%-10s %-10s %-34s %24.1f GF/s\n", "peak", isa_names[isa], "multiply-add",
@@ -92,6 +94,7 @@ int main(int argc, char **argv) {
             if (argc > 1 && strcmp(argv[1], areas[i].name) != 0 &&
                 strcmp(argv[1], "all") != 0)
                 continue;
+            if (isa > (int)areas[i].highest) continue;
             areas[i].run((enum tn_isa)isa);
         }
     }

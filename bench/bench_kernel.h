@@ -13,6 +13,7 @@ struct bench_case {
     double flops;
     void (*run)(void *arg);
     void *arg;
+    double ratio; /* its peak in units of the f32 multiply-add peak; 0 means 1 */
 };
 
 /* The f32 multiply-add peak of a level in operations a second, as measured on this
@@ -31,6 +32,7 @@ const char *bench_isa_name(enum tn_isa isa);
 float *bench_floats(size_t count);
 
 void bench_gemm(enum tn_isa isa);
+void bench_gemm_int(enum tn_isa isa);
 void bench_conv(enum tn_isa isa);
 void bench_depthwise(enum tn_isa isa);
 void bench_winograd(enum tn_isa isa);

@@ -58,6 +58,7 @@ static inline vf vf_lanes_down(vf a, int count) {
 #define vi_float_bits _mm256_castsi256_ps
 #define vi_set1 _mm256_set1_epi32
 #define vi_load(p) _mm256_loadu_si256((const __m256i *)(p))
+#define vi_store(p, a) _mm256_storeu_si256((__m256i *)(p), a)
 #define vi_add _mm256_add_epi32
 #define vi_sub _mm256_sub_epi32
 #define vi_and _mm256_and_si256

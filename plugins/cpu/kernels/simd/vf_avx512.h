@@ -55,6 +55,7 @@ static inline vf vf_lanes_down(vf a, int count) {
 #define vi_float_bits _mm512_castsi512_ps
 #define vi_set1 _mm512_set1_epi32
 #define vi_load(p) _mm512_loadu_si512(p)
+#define vi_store(p, a) _mm512_storeu_si512(p, a)
 #define vi_add _mm512_add_epi32
 #define vi_sub _mm512_sub_epi32
 #define vi_and _mm512_and_si512
