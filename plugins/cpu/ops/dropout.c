@@ -96,6 +96,10 @@ static tn_status upgrade_dropout_7(const struct tn_rewrite *rw) {
 static tn_status upgrade_dropout_10(const struct tn_rewrite *rw) {
     const struct tn_node *node = rw->api->node(rw->graph, rw->node);
     if (node->n_outputs < 2 || node->outputs[1] == TN_NO_ID) return TN_OK;
+    const tn_node_id *readers;
+    uint32_t n;
+    rw->api->consumers(rw->graph, node->outputs[1], &readers, &n);
+    if (n == 0 && !rw->api->is_visible(rw->graph, node->outputs[1])) return TN_OK;
     int64_t dtype = rw->api->value_type(rw->graph, node->inputs[0])->dtype;
     tn_value_id fresh, old, cast;
     tn_node_id id;

@@ -72,7 +72,7 @@ static tn_status NAME(softmax)(void *kernel, const struct tn_run_args *args) {
     const struct softmax *softmax = kernel;
     const struct plan *plan = args->state;
     struct job job = {plan, args->inputs[0].as.tensor->data,
-        args->outputs[0].as.tensor->data, EXP(softmax->base.cpu)};
+        args->outputs[0].as.tensor->data, EXP(softmax->base.cpu), softmax->base.cpu};
     if (plan->n == 0 || plan->outer == 0 || plan->inner == 0) return TN_OK;
     if (softmax->kind == HARDMAX) {
         NAME(hardmax)(&job);
