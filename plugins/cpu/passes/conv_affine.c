@@ -205,4 +205,4 @@ static tn_status fold(const struct tn_pass_ctx *ctx, tn_node_id id, uint32_t *ch
 TN_PASS(conv_affine,
     "folds BatchNormalization and constant Mul, Div, Add, Sub into the weights before "
     "them",
-    TN_LEVEL_ALL, TN_SAFETY_REASSOCIATING, 100, fold);
+    TN_LEVEL_ALL, TN_SAFETY_REASSOCIATING, 1000, fold);

@@ -179,4 +179,4 @@ static tn_status fuse(const struct tn_pass_ctx *ctx, tn_node_id id, uint32_t *ch
 
 TN_PASS(epilogue,
     "joins residual sums, clamps and activations to convolutions and products",
-    TN_LEVEL_ALL, TN_SAFETY_REASSOCIATING, 300, fuse);
+    TN_LEVEL_ALL, TN_SAFETY_REASSOCIATING, 1200, fuse);

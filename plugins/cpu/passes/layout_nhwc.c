@@ -123,6 +123,6 @@ const struct tn_pass_def tn__pass_layout_nhwc = {
     .doc = "keeps the activations of image models with channels last",
     .level = TN_LEVEL_ALL,
     .safety = TN_SAFETY_REASSOCIATING,
-    .order = 400,
+    .order = 2000,
     .run = run,
 };

@@ -32,4 +32,4 @@ static tn_status rewrite(
 
 TN_PASS(matmul_add,
     "MatMul and a constant row added to it become one product with a bias", TN_LEVEL_ALL,
-    TN_SAFETY_REASSOCIATING, 200, rewrite);
+    TN_SAFETY_REASSOCIATING, 1100, rewrite);
