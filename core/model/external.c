@@ -6,11 +6,13 @@
 #include "core/base/checked.h"
 #include "core/model/model.h"
 #include "core/model/rules.h"
+#include "core/model/sha1.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -189,6 +191,22 @@ static tn_status read_place(const struct tn__external_place *place, const char *
     return TN_OK;
 }
 
+/* The checksum is of the whole file, so that it is compared once. */
+static tn_status check_sum(struct tn__external_file *file, const char *checksum,
+    const char *tensor, struct tn_diag *diag) {
+    char found[TN_SHA1_TEXT_SIZE];
+    if (file->checked) return TN_OK;
+    tn__sha1(file->mapping.data, file->mapping.size, found);
+    if (strcasecmp(found, checksum) != 0)
+        return tn__fail_rule(diag, TN_RULE_EXTERNAL_CHECKSUM,
+            "tensor '%s': its data file '%s' has SHA-1 %s, the model states '%.60s'; it "
+            "is "
+            "damaged or belongs to another model",
+            tensor, file->location, found, checksum);
+    file->checked = true;
+    return TN_OK;
+}
+
 tn_status tn__external_data(struct tn__externals *externals,
     const struct tn__external_place *place, const char *tensor, uint64_t size,
     const struct tn__external_room *room, const void **out, struct tn_diag *diag) {
@@ -213,6 +231,8 @@ tn_status tn__external_data(struct tn__externals *externals,
     }
     struct tn__external_file *file = NULL;
     TN_TRY(find_file(externals, tensor, place->location, &file, diag));
+    if (externals->verify && place->checksum)
+        TN_TRY(check_sum(file, place->checksum, tensor, diag));
     uint64_t end;
     if (!tn_add_size(offset, size, &end) || end > file->mapping.size)
         return tn__fail_rule(diag, TN_RULE_EXTERNAL_RANGE,

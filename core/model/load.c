@@ -63,6 +63,7 @@ tn_status tn__reader_open(
     r->arena = r->model->arena;
     r->externals.model = r->model;
     r->externals.temp = r->temp;
+    r->externals.verify = r->limits.verify_checksums;
     return TN_OK;
 }
 

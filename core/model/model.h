@@ -18,6 +18,7 @@ enum {
 struct tn__load_options {
     bool strict;             /* what is put up with, with a warning, is an error: a newer
                               * IR, unsorted nodes, shadowed names, missing ranks */
+    bool verify_checksums;   /* of external data files that state one; reads them whole */
     uint64_t max_file_bytes; /* of all limits: 0 is the built-in one (tn__load_limits) */
     uint64_t max_tensor_bytes;
     uint64_t max_total_bytes; /* of all constant tensors */

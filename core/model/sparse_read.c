@@ -32,6 +32,16 @@ static bool linear_index(
     return true;
 }
 
+/* "[3]" or "[3,2]" */
+static const char *print_dims(const struct tn_tensor *tensor, char *text, size_t size) {
+    if (tensor->rank == 1)
+        snprintf(text, size, "[%lld]", (long long)tensor->dims[0]);
+    else
+        snprintf(text, size, "[%lld,%lld]", (long long)tensor->dims[0],
+            (long long)tensor->dims[1]);
+    return text;
+}
+
 static tn_status check_indices(
     const struct tn_sparse *sparse, const char *name, struct tn_diag *diag) {
     uint64_t n = (uint64_t)sparse->values.dims[0], n_dense, last = 0;
@@ -40,13 +50,12 @@ static tn_status check_indices(
                 (indices->rank == 1 || (uint64_t)indices->dims[1] == sparse->rank);
     if (!fits)
         return tn__fail_rule(diag, TN_RULE_SPARSE_SHAPE,
-            "sparse tensor '%.120s': indices have shape [%lld%s%.0lld], %llu values in "
-            "rank "
-            "%llu need [%llu] or [%llu,%llu]",
-            name, (long long)indices->dims[0], indices->rank > 1 ? "," : "",
-            indices->rank > 1 ? (long long)indices->dims[1] : 0LL, (unsigned long long)n,
-            (unsigned long long)sparse->rank, (unsigned long long)n,
-            (unsigned long long)n, (unsigned long long)sparse->rank);
+            "sparse tensor '%.120s': %llu values in rank %llu need indices of shape "
+            "[%llu] or "
+            "[%llu,%llu], found %s",
+            name, (unsigned long long)n, (unsigned long long)sparse->rank,
+            (unsigned long long)n, (unsigned long long)n,
+            (unsigned long long)sparse->rank, print_dims(indices, (char[64]){0}, 64));
     if (!tn_count_elements(sparse->dims, (uint32_t)sparse->rank, &n_dense))
         return tn__fail_rule(diag, TN_RULE_TENSOR_OVERFLOW,
             "sparse tensor '%.120s': a dimension is negative or their product does not "

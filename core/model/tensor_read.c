@@ -188,10 +188,11 @@ static tn_status find_numbers(struct tn__reader *r, const Onnx__TensorProto *pro
     *out_n = 0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         bool packed = payload && payload->packed_field == fields[i].field;
-        if (fields[i].n == 0 && !(packed && payload->packed_size)) continue;
-        if (*out_n || (packed && (payload->more || fields[i].n)))
+        bool more = payload && payload->more_field == fields[i].field;
+        if (fields[i].n == 0 && !more && !(packed && payload->packed_size)) continue;
+        if (*out_n || more || (packed && fields[i].n))
             return fail(proto, diag, TN_RULE_TENSOR_TWICE,
-                "it keeps data in more than one place, expected one (found %s again)",
+                "it keeps data in more than one place, expected one (found %s too)",
                 fields[i].name);
         *out = (struct numbers){
             fields[i].field, fields[i].name, NULL, 0, fields[i].items, fields[i].n};

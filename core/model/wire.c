@@ -186,7 +186,7 @@ static tn_status keep_payload(struct walker *w, const ProtobufCFieldDescriptor *
         payload->raw = content;
         payload->raw_size = size;
     } else if (payload->packed_field) {
-        payload->more = 1;
+        payload->more_field = field->id;
     } else {
         payload->packed = content;
         payload->packed_size = size;
@@ -315,13 +315,39 @@ static tn_status walk(struct walker *w) {
     return TN_OK;
 }
 
-static void *arena_alloc(void *arena, size_t size) {
-    return tn__arena_alloc(arena, size);
+/* What the parser allocates from: the arena, which frees everything at once. */
+struct supply {
+    struct tn_arena *arena;
+    bool failed; /* the parser does not tell damage from lack of memory */
+};
+
+static void *supply_alloc(void *data, size_t size) {
+    struct supply *supply = data;
+    void *ptr = tn__arena_alloc(supply->arena, size);
+    supply->failed |= ptr == NULL;
+    return ptr;
 }
 
-static void arena_free(void *arena, void *ptr) {
-    (void)arena;
+static void supply_free(void *data, void *ptr) {
+    (void)data;
     (void)ptr;
+}
+
+static tn_status parse_skeleton(
+    struct walker *w, const ProtobufCMessageDescriptor *type, ProtobufCMessage **out) {
+    static const uint8_t nothing[1];
+    const struct tn_text *skeleton = &w->skeleton;
+    if (skeleton->failed)
+        return tn__fail_memory(w->diag, "the structure of the model", skeleton->size);
+    struct supply supply = {w->arena, false};
+    ProtobufCAllocator allocator = {supply_alloc, supply_free, &supply};
+    *out = protobuf_c_message_unpack(type, &allocator, skeleton->size,
+        skeleton->size ? (const uint8_t *)skeleton->data : nothing);
+    if (*out) return TN_OK;
+    if (supply.failed)
+        return tn__fail_memory(w->diag, "the structure of the model", skeleton->size);
+    return tn__fail_rule(w->diag, TN_RULE_WIRE_PARSE,
+        "%s: the parser refuses the message; the file is damaged", w->label);
 }
 
 tn_status tn__wire_parse(struct tn_arena *arena, const ProtobufCMessageDescriptor *type,
@@ -335,21 +361,8 @@ tn_status tn__wire_parse(struct tn_arena *arena, const ProtobufCMessageDescripto
     if (!w.frames) return tn__fail_memory(diag, "the wire walker", TN_WIRE_MAX_DEPTH);
     tn_status status = enter(&w, type, NULL, start + size);
     if (status == TN_OK) status = walk(&w);
-    if (status == TN_OK && w.skeleton.failed)
-        status = tn__fail_memory(diag, "the structure of the model", w.skeleton.size);
-    if (status == TN_OK) {
-        ProtobufCAllocator allocator = {arena_alloc, arena_free, arena};
-        ProtobufCMessage *message =
-            protobuf_c_message_unpack(type, &allocator, w.skeleton.size,
-                w.skeleton.size ? (const uint8_t *)w.skeleton.data : nothing);
-        if (message) {
-            *out = message;
-            *out_payloads = w.payloads;
-        } else {
-            status = tn__fail_rule(diag, TN_RULE_WIRE_PARSE,
-                "%s: the parser refuses the message; the file is damaged", label);
-        }
-    }
+    if (status == TN_OK) status = parse_skeleton(&w, type, out);
+    if (status == TN_OK) *out_payloads = w.payloads;
     tn__text_free(&w.skeleton);
     tn__free(w.frames);
     return status;

@@ -22,7 +22,7 @@ struct tn__payload {
     const uint8_t *packed; /* content of a packed field of numbers */
     uint64_t packed_size;
     uint32_t packed_field; /* its number, 0 when there is none */
-    uint32_t more;         /* 1: another packed field followed */
+    uint32_t more_field;   /* number of another one after it, or 0 */
 };
 
 struct tn__payloads {
