@@ -191,6 +191,18 @@ static bool all_concrete(const struct tn__set *set, const tn_value_id *ids, uint
     return true;
 }
 
+/* Whether memory of all inputs is planned: a dynamic step may make a value whose size is
+ * known all the same. */
+static bool all_planned(const struct tn__program *program, const struct tn__set *set,
+    const struct tn__unit *unit) {
+    for (uint32_t i = 0; i < unit->n_inputs; i++) {
+        if (unit->inputs[i] == TN_NO_ID) continue;
+        uint32_t from = program->def_unit[unit->inputs[i]];
+        if (from != UINT32_MAX && set->dynamic_units[from]) return false;
+    }
+    return true;
+}
+
 /* Sizes the inference gave must stay within the limits before anything is planned. */
 static tn_status check_sizes(struct tn__frame *frame, struct tn__set *set,
     const struct tn__unit *unit, struct tn_diag *diag) {
@@ -213,7 +225,8 @@ tn_status tn__set_infer(
     for (uint32_t u = 0; u < program->n_units; u++) {
         const struct tn__unit *unit = &program->units[u];
         TN_TRY(tn__set_infer_unit(set, unit, false, diag));
-        bool concrete = all_concrete(set, unit->inputs, unit->n_inputs) &&
+        bool concrete = all_planned(program, set, unit) &&
+                        all_concrete(set, unit->inputs, unit->n_inputs) &&
                         all_concrete(set, unit->outputs, unit->n_outputs);
         set->dynamic_units[u] = !concrete;
         if (concrete) TN_TRY(check_sizes(frame, set, unit, diag));
