@@ -1,7 +1,7 @@
 /* The runtime: what a process shares. */
 #include "core/base/alloc.h"
 #include "core/objects.h"
-#include "core/os/cpu.h"
+#include "core/os/processor.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/os/clock.h"
-#include "core/os/cpu.h"
+#include "core/os/processor.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "core/registry/registry_impl.h"
 
 #include "core/base/alloc.h"
-#include "core/os/cpu.h"
+#include "core/os/processor.h"
 
 #include <stdio.h>
 #include <stdlib.h>

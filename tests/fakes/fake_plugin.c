@@ -199,6 +199,28 @@ static tn_status capability(void *instance, const struct tn_graph_api *api,
 static const struct tn_provider_def provider = {
     .struct_size = TN_PROVIDER_DEF_SIZE, .id = "fake", .capability = capability};
 
+/* ---- a function that other libraries and the host program have too ---- */
+
+#ifdef HELPER
+int tenon_test_helper(void);
+
+__attribute__((visibility("default"))) int tenon_test_helper(void) {
+    return HELPER;
+}
+
+/* What this plugin reaches under that name. */
+static const void *get_extension(void *state, const char *id) {
+    static int value;
+    (void)state;
+    (void)id;
+    value = tenon_test_helper();
+    return &value;
+}
+#define EXTENSION get_extension
+#else
+#define EXTENSION NULL
+#endif
+
 /* ---- plugin ---- */
 
 static tn_status get_ops(
@@ -264,7 +286,8 @@ static const struct {
                     .shutdown = stop,
                     .ops = DESC_OPS,
                     .kernels = get_kernels,
-                    .providers = get_providers},
+                    .providers = get_providers,
+                    .get_extension = EXTENSION},
     {GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE}};
 
 #ifndef NO_NOTE

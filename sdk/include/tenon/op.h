@@ -114,6 +114,7 @@ struct tn_rewrite {
     tn_node_id node;
     int32_t from; /* version the node follows now … */
     int32_t to;   /* … and the version this step leads to */
+    uint32_t reserved;
     struct tn_diag *diag;
 };
 #define TN_REWRITE_SIZE ((uint32_t)TN_END_OF(struct tn_rewrite, diag))

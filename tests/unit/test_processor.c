@@ -1,5 +1,5 @@
 /* Processor features by name, and thread counts from control groups. */
-#include "core/os/cpu.h"
+#include "core/os/processor.h"
 
 #include "unit.h"
 
@@ -120,4 +120,4 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, malformed_memberships_mean_no_quota);
 }
 
-UNIT_MAIN("cpu")
+UNIT_MAIN("processor")

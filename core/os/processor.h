@@ -1,6 +1,6 @@
 /* What the processor offers and how much of it is ours. */
-#ifndef TENON_CPU_H
-#define TENON_CPU_H
+#ifndef TENON_PROCESSOR_H
+#define TENON_PROCESSOR_H
 
 #include "core/base/diag.h"
 #include "tenon/plugin.h"

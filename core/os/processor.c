@@ -1,5 +1,5 @@
-/* Processor features and caches: see cpu.h. */
-#include "core/os/cpu.h"
+/* Processor features and caches: see processor.h. */
+#include "core/os/processor.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* How many threads can run at once: affinity, online processors and control groups. A
  * container that owns half a processor of a large machine must not start a large pool. */
-#include "core/os/cpu.h"
+#include "core/os/processor.h"
 
 #include <fcntl.h>
 #include <sched.h>
