@@ -5,6 +5,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/conv.h"
+#include "kernels/convert.h"
 #include "kernels/depthwise.h"
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
@@ -27,9 +28,7 @@ struct tn__cpu {
     struct tn_norm_kernels norm;
     struct tn_softmax_kernels softmax;
     struct tn_reduce_kernels reduce;
-    /* Floats narrower than 32 bits, to float and back, by element type; else NULL. */
-    tn_unary_fn *narrow_load[TN_ELEM_COUNT];
-    tn_unary_fn *narrow_store[TN_ELEM_COUNT];
+    struct tn_convert_kernels convert;
     const struct tn_op_def **ops; /* the tables of all families, as pointers */
     const struct tn_kernel_def **kernels;
     uint32_t n_ops, n_kernels;

@@ -2,7 +2,6 @@
  * the operator families and chooses the instruction-set level. */
 #include "cpu.h"
 
-#include "loops/widen.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
 #include "tenon/ext/draft/pass.h"
@@ -96,7 +95,7 @@ static tn_status cpu_init(
     tn_norm_kernels_init(&cpu->norm, cpu->isa);
     tn_softmax_kernels_init(&cpu->softmax, cpu->isa);
     tn_reduce_kernels_init(&cpu->reduce, cpu->isa);
-    tn__widen_init(cpu);
+    tn_convert_kernels_init(&cpu->convert, cpu->isa);
     *out_state = cpu;
     return TN_OK;
 }

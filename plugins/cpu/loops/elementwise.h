@@ -46,8 +46,8 @@ void tn__ew_walk(
 struct tn__ew_fn {
     tn_unary_fn *unary;
     tn_binary_fn *binary;
-    tn_unary_fn *load;          /* narrow operands to f32 */
-    tn_unary_fn *store;         /* f32 to the narrow output */
+    tn_convert_fn *load;        /* narrow operands to f32 */
+    tn_convert_fn *store;       /* f32 to the narrow output */
     uint32_t size_in, size_out; /* bytes of an element of the operands and the output */
     double cost;                /* nanoseconds an element takes, roughly */
     const void *param;          /* of unary */

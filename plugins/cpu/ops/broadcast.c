@@ -11,8 +11,8 @@ tn_status tn__binary_setup(const struct tn__cpu *cpu, const struct tn__binary_ro
     fn->size_in = fn->size_out = tn_dtype_bits(dtype) / 8;
     elem = dtype;
     if (TN_TYPES_NARROW_FLOATS >> dtype & 1) {
-        fn->load = cpu->narrow_load[dtype];
-        fn->store = cpu->narrow_store[dtype];
+        fn->load = cpu->convert.load[dtype];
+        fn->store = cpu->convert.store[TN_CONVERT_F32][dtype];
         elem = fn->load && fn->store ? TN_FLOAT : 0;
     }
     fn->binary = cpu->elementwise.binary[row->slot][elem];

@@ -52,6 +52,7 @@ struct tn__family {
 /* clang-format off */
 #define TN_FAMILIES(X) \
     X(binary) \
+    X(cast) \
     X(compare) \
     X(concat_split) \
     X(conv) \
@@ -64,6 +65,7 @@ struct tn__family {
     X(nonlinear) \
     X(norm) \
     X(pool) \
+    X(pow) \
     X(reduce) \
     X(shape_view) \
     X(slice_pad) \

@@ -10,8 +10,8 @@ tn_status tn__ew_widen(const struct tn__cpu *cpu, int32_t dtype, struct tn__ew_f
     fn->load = fn->store = NULL;
     fn->size_in = fn->size_out = bits / 8;
     if (!(TN_TYPES_NARROW_FLOATS >> dtype & 1)) return TN_OK;
-    fn->load = cpu->narrow_load[dtype];
-    fn->store = cpu->narrow_store[dtype];
+    fn->load = cpu->convert.load[dtype];
+    fn->store = cpu->convert.store[TN_CONVERT_F32][dtype];
     *out_elem = TN_FLOAT;
     if (!fn->load || !fn->store)
         return tn_fail(diag, TN_UNSUPPORTED, "no conversion between %s and float",

@@ -2,6 +2,7 @@
  * which kernel accumulates and what finishes the result. */
 #include "loops/reduce.h"
 
+#include "loops/convert_block.h"
 #include "loops/number.h"
 #include "loops/parallel.h"
 #include "ops/ops.h"
@@ -131,7 +132,7 @@ struct reduce_kernel {
     struct reduce_attrs attrs;
     tn_reduce_row_fn *reduce_row;
     tn_reduce_column_fn *reduce_column;
-    tn_unary_fn *load, *store; /* narrow floats */
+    tn_convert_fn *load, *store; /* narrow floats */
     int32_t elem;
     uint32_t size;   /* of elem */
     bool axes_known; /* at creation: absent or constant */
@@ -146,8 +147,8 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct reduce_kernel *ke
     kernel->row = find_row(ctx->node->op_type);
     kernel->elem = dtype;
     if (TN_TYPES_NARROW_FLOATS >> dtype & 1) {
-        kernel->load = cpu->narrow_load[dtype];
-        kernel->store = cpu->narrow_store[dtype];
+        kernel->load = cpu->convert.load[dtype];
+        kernel->store = cpu->convert.store[TN_CONVERT_F32][dtype];
         kernel->elem = TN_FLOAT;
     }
     kernel->size = tn_dtype_bits(kernel->elem) / 8;
@@ -296,11 +297,8 @@ static tn_status run(const struct reduce_kernel *kernel, const struct tn__reduce
     const void *src = in->data;
     void *dst = out->data;
     if (kernel->load) {
-        const struct tn__ew_fn widen = {.unary = kernel->load,
-            .size_in = tn_dtype_bits(in->dtype) / 8,
-            .size_out = sizeof(float),
-            .cost = 0.1};
-        tn__ew_unary(host, &widen, scratch + block, in->data, n_in);
+        tn__convert_block(
+            kernel->base.cpu, TN_FLOAT, scratch + block, in->dtype, in->data, n_in, NULL);
         src = scratch + block;
         dst = scratch + 2 * block;
     }

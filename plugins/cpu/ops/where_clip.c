@@ -159,8 +159,8 @@ static tn_status setup_clip(const struct tn_kernel_ctx *ctx, struct clip_kernel 
     kernel->fn.size_in = kernel->fn.size_out = bits / 8;
     kernel->fn.cost = 0.1;
     if (TN_TYPES_NARROW_FLOATS >> dtype & 1) {
-        kernel->fn.load = cpu->narrow_load[dtype];
-        kernel->fn.store = cpu->narrow_store[dtype];
+        kernel->fn.load = cpu->convert.load[dtype];
+        kernel->fn.store = cpu->convert.store[TN_CONVERT_F32][dtype];
         kernel->elem = TN_FLOAT;
     }
     kernel->fn.unary = cpu->elementwise.unary[TN_UNARY_CLAMP][kernel->elem];
