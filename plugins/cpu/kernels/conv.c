@@ -199,7 +199,9 @@ static void run_columns(
     const size_t rounds = ceil_div(g->walk.taps, min_size(most, TN__CONV_PASS_TAPS));
     const size_t taps = ceil_div(g->walk.taps, rounds);
     const size_t depth = piece * taps * g->kernels->nr;
-    const size_t width = depth && depth < GROUP_B ? GROUP_B / depth : 1;
+    /* at least as many as a tile of one row has, for maps and borders of single pixels */
+    const size_t fit = GROUP_B / (depth ? depth : 1), least = g->kernels->panels[1];
+    const size_t width = fit > least ? fit : least;
     struct columns cols = *all;
     for (; cols.p0 < all->p1; cols.p0 = cols.p1) {
         struct tn__conv_pass *pass = &cols.pass;
