@@ -151,7 +151,7 @@ static void run_box(void *arg, const struct tn__conv_box *box) {
     const size_t axes = g->walk.axes;
     alignas(TN_GEMM_ALIGN) float copy[TN_GEMM_MAX_ROWS * COPY_STRIDE];
     const float *a[TN_GEMM_MAX_ROWS];
-    size_t pixel[TN_GEMM_MAX_ROWS], positions = 1;
+    size_t pixel[TN_GEMM_MAX_ROWS] = {0}, positions = 1;
     struct tn__conv_taps taps;
     struct tn__conv_cursor cursor;
     tn__conv_list_taps(&g->walk, box, pass, g->kernels->nr, &taps);

@@ -101,7 +101,7 @@ static TN_ALWAYS_INLINE void tile_body(
         t->cols, t->bias_col, t->bias_row, t->residual, t->c, t->accumulate};
     TN_UNROLL(8)
     for (int v = 0; v < width; v++) {
-        const size_t col = (size_t)(v / vecs * NR + v % vecs * VF_LANES);
+        const size_t col = (size_t)(v / vecs) * NR + (size_t)(v % vecs) * VF_LANES;
         if (col < ends.cols) {
             finish_column(t, &ends, acc + v, rows, width, col, ends.cols - col);
         }
