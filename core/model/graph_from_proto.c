@@ -146,7 +146,7 @@ static tn_status find_initialized(struct tn__reader *r, struct tn_graph *g,
 
 static tn_status initialize(struct tn__reader *r, struct tn_graph *g, const char *name,
     const struct tn_tensor *tensor, struct tn_diag *diag) {
-    tn_value_id v;
+    tn_value_id v = 0;
     TN_TRY(find_initialized(r, g, name, tensor->dtype, &v, diag));
     bool declared = tn__value_at(g, v)->type.kind != TN_KIND_ABSENT;
     if (!declared || r->model->ir_version < 4) {
