@@ -1,0 +1,2 @@
+/* Pooling at the scalar level: the reference. */
+#include "pool_tmpl.h"

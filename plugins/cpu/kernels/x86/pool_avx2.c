@@ -1,0 +1,2 @@
+/* Pooling at the AVX2 level. */
+#include "../pool_tmpl.h"
