@@ -3,15 +3,17 @@
 #ifndef TENON_CPU_H
 #define TENON_CPU_H
 
-#include "kernels/elementwise.h"
 #include "kernels/conv.h"
 #include "kernels/convert.h"
 #include "kernels/depthwise.h"
+#include "kernels/elementwise.h"
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "kernels/norm.h"
-#include "kernels/softmax.h"
+#include "kernels/pool.h"
 #include "kernels/reduce_rows.h"
+#include "kernels/softmax.h"
+#include "kernels/transpose.h"
 #include "kernels/vmath.h"
 #include "kernels/winograd.h"
 #include "tenon/op.h"
@@ -29,6 +31,8 @@ struct tn__cpu {
     struct tn_softmax_kernels softmax;
     struct tn_reduce_kernels reduce;
     struct tn_convert_kernels convert;
+    struct tn_pool_kernels pool;
+    struct tn_transpose_kernels transpose;
     const struct tn_op_def **ops; /* the tables of all families, as pointers */
     const struct tn_kernel_def **kernels;
     uint32_t n_ops, n_kernels;

@@ -96,6 +96,8 @@ static tn_status cpu_init(
     tn_softmax_kernels_init(&cpu->softmax, cpu->isa);
     tn_reduce_kernels_init(&cpu->reduce, cpu->isa);
     tn_convert_kernels_init(&cpu->convert, cpu->isa);
+    tn_pool_kernels_init(&cpu->pool, cpu->isa);
+    tn_transpose_kernels_init(&cpu->transpose, cpu->isa);
     *out_state = cpu;
     return TN_OK;
 }

@@ -331,7 +331,7 @@ void test_elementwise(struct kernel_run *run) {
             tn_binary_fn *function = kernels.binary[op][type->elem];
             if (!function || (op == TN_BINARY_POW && type->is_float)) continue;
             for (size_t form = 0; form < sizeof(steps) / sizeof(steps[0]); form++) {
-                for (size_t n = 0; n <= MAX_N; n += run->quick ? 11 : 1)
+                for (size_t n = 0; n <= MAX_N; n += run->quick ? 33 : 1)
                     check_binary(run, type, (enum tn_binary)op, function, n,
                         steps[form][0], steps[form][1]);
                 check_binary(run, type, (enum tn_binary)op, function, WIDE,
@@ -340,12 +340,12 @@ void test_elementwise(struct kernel_run *run) {
         }
         for (int op = 0; op < TN_UNARY_COUNT; op++) {
             tn_unary_fn *function = kernels.unary[op][type->elem];
-            for (size_t n = 0; function && n <= MAX_N; n += run->quick ? 11 : 1)
+            for (size_t n = 0; function && n <= MAX_N; n += run->quick ? 33 : 1)
                 check_unary(run, type, (enum tn_unary)op, function, n);
         }
     }
     for (size_t log = 0; log < 5; log++)
         for (int form = 0; form < 16; form++)
-            for (size_t n = 0; n <= MAX_N; n += run->quick ? 11 : 1)
+            for (size_t n = 0; n <= MAX_N; n += run->quick ? 33 : 1)
                 check_where(run, kernels.where[log], (size_t)1 << log, n, form);
 }

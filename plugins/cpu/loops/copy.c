@@ -178,8 +178,14 @@ static void plane_run(
     for (int64_t i = 0; i < n; i++) {
         int64_t to = job->copy->dst_offset + offsets[0] + i * steps[0];
         int64_t from = job->copy->src_offset + offsets[1] + i * steps[1];
-        transpose[job->log2](job->dst + to * job->size, job->row_step,
-            job->src + from * job->size, ew->steps[1][last], job->rows, ew->dims[last]);
+        char *dst = job->dst + to * job->size;
+        const char *src = job->src + from * job->size;
+        int64_t src_step = ew->steps[1][last], cols = ew->dims[last];
+        if (job->copy->planes)
+            job->copy->planes->plane[job->log2](
+                dst, job->row_step, src, src_step, (size_t)job->rows, (size_t)cols);
+        else
+            transpose[job->log2](dst, job->row_step, src, src_step, job->rows, cols);
     }
 }
 

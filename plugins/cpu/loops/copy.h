@@ -13,6 +13,8 @@ struct tn__copy {
     struct tn__ew ew;
     int64_t dst_offset, src_offset; /* elements */
     uint32_t bits;                  /* of an element */
+    /* How planes are transposed; tn__copy_plan sets NULL: by plain loops. */
+    const struct tn_transpose_kernels *planes;
 };
 
 /* Steps may be any that stay inside both blocks: the caller has checked. */

@@ -107,6 +107,7 @@ struct axis {
 /* One call; what the loops read. */
 struct plan {
     enum kind kind;
+    const struct tn_pool_kernels *pixels; /* f32 with channels to fill vectors, else NULL */
     bool include_pad;
     uint32_t axes;
     struct axis axis[TN_WINDOW_RANK];
@@ -171,7 +172,11 @@ static int64_t next_row(
     return offset;
 }
 
-enum { RUN = 256 }; /* channels that are pooled together */
+enum {
+    RUN = 256,        /* channels that are pooled together */
+    PIXEL_MIN = 8,    /* channels that are worth a vector */
+    PIXEL_TAPS = 256, /* pixels of a window that the kernels take at once */
+};
 
 #define IS_NAN(x) ((x) != (x))
 #define T float
@@ -302,6 +307,8 @@ static tn_status prepare_pool(void *kernel, const struct tn_run_args *args,
     for (uint32_t i = 0; i < plan->axes; i++)
         each *= (double)plan->axis[i].kernel;
     each = pool->nhwc ? each * (double)plan->inner / 4 : each;
+    bool wide = x->dtype == TN_FLOAT && plan->inner >= PIXEL_MIN && plan->kind != POOL_LP;
+    plan->pixels = wide ? &pool->base.cpu->pool : NULL;
     plan->grain = each < 32768 ? (int64_t)(32768 / (each + 1)) + 1 : 1;
     return TN_OK;
 }
@@ -312,6 +319,32 @@ struct job {
     pool_fn *fn;
     size_t elem;
 };
+
+/* One output pixel with all its channels; false when the window is too large for it. */
+static bool run_pixel(const struct plan *plan, const float *x, float *y, size_t position) {
+    const float *pixels[PIXEL_TAPS];
+    uint32_t last = plan->axes - 1;
+    struct taps taps;
+    int64_t at[TN_WINDOW_RANK];
+    size_t n = 0, count = 1;
+    find_taps(plan, position, &taps);
+    for (uint32_t i = 0; i < plan->axes; i++) {
+        size_t length = (size_t)(taps.hi[i] - taps.lo[i]);
+        if (length > PIXEL_TAPS || (count *= length) > PIXEL_TAPS) return false;
+    }
+    for (int64_t row = next_row(plan, &taps, at, true); row >= 0;
+         row = next_row(plan, &taps, at, false)) {
+        for (int64_t t = taps.lo[last]; t < taps.hi[last]; t++) {
+            int64_t column = taps.origin[last] + t * plan->axis[last].dilation;
+            pixels[n++] = x + (size_t)(row + column) * plan->inner;
+        }
+    }
+    if (plan->kind == POOL_MAX)
+        plan->pixels->max(y, pixels, n, plan->inner);
+    else
+        plan->pixels->mean(y, pixels, n, plan->inner, (double)taps.counted);
+    return true;
+}
 
 /* Output positions [begin, end) over all outer items. */
 static void run(void *arg, int64_t begin, int64_t end, uint32_t worker) {
@@ -329,6 +362,9 @@ static void run(void *arg, int64_t begin, int64_t end, uint32_t worker) {
         int64_t *index =
             indices ? (int64_t *)indices->data + (size_t)i * plan->inner : NULL;
         int64_t base = (int64_t)(outer * plan->in_plane);
+        if (plan->pixels && !index &&
+            run_pixel(plan, (const float *)from, (float *)to, position))
+            continue;
         for (size_t c = 0; c < plan->inner; c += RUN)
             job->fn(plan, from, to, index, base, position, c,
                 c + RUN < plan->inner ? c + RUN : plan->inner);

@@ -211,8 +211,10 @@ static tn_status prepare_block(void *object, const struct tn_run_args *args,
 static tn_status compute(void *object, const struct tn_run_args *args) {
     const struct tn__kernel *kernel = object;
     struct tn_tensor *out = args->outputs[0].as.tensor;
+    struct tn__copy *copy = args->state;
+    copy->planes = &kernel->cpu->transpose;
     tn__copy_clear(out);
-    tn__copy_run(kernel->host, args->state, out->data, args->inputs[0].as.tensor->data);
+    tn__copy_run(kernel->host, copy, out->data, args->inputs[0].as.tensor->data);
     return TN_OK;
 }
 
