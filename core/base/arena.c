@@ -52,9 +52,28 @@ static struct block *add_block(struct tn_arena *arena, uint64_t size) {
     return b;
 }
 
+/* A block for one large object, behind the one that is being filled. Zeroed by its
+ * mapping: no page is touched before its owner does. */
+static void *alloc_alone(struct tn_arena *arena, uint64_t need) {
+    uint64_t total;
+    if (!tn_add_size(need, sizeof(struct block), &total)) return NULL;
+    struct block *b = tn__alloc_zero(total, 0);
+    if (!b) return NULL;
+    *b = (struct block){NULL, need, need, 0};
+    if (arena->blocks) {
+        b->next = arena->blocks->next;
+        arena->blocks->next = b;
+    } else {
+        arena->blocks = b;
+    }
+    arena->bytes += total;
+    return b + 1;
+}
+
 void *tn__arena_alloc(struct tn_arena *arena, uint64_t size) {
     uint64_t need;
     if (!tn_align_size(size, ALIGN, &need)) return NULL;
+    if (need > LARGEST_BLOCK) return alloc_alone(arena, need);
     struct block *b = arena->blocks;
     if (!b || b->size - b->used < need) {
         b = add_block(arena, need);

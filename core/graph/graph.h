@@ -234,6 +234,10 @@ tn_status tn__node_context(
  * count through their captures. */
 tn_status tn__graph_sort(struct tn_graph *g, bool *out_changed, struct tn_diag *diag);
 
+/* Moves the nodes from `from` to the end of the order, which follow another node than
+ * `after`, behind that one (TN_NO_ID: to the front). */
+void tn__graph_move_tail(struct tn_graph *g, tn_node_id from, tn_node_id after);
+
 /* ---- editing (graph_edit.c) ----------------------------------------------------------
  */
 

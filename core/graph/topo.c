@@ -165,3 +165,18 @@ tn_status tn__graph_sort(struct tn_graph *g, bool *out_changed, struct tn_diag *
     tn__free(w.sorted);
     return status;
 }
+
+void tn__graph_move_tail(struct tn_graph *g, tn_node_id from, tn_node_id after) {
+    tn_node_id before = g->nodes[from].prev, last = g->last;
+    tn_node_id next = after == TN_NO_ID ? g->first : g->nodes[after].next;
+    g->nodes[before].next = TN_NO_ID;
+    g->last = before;
+    g->nodes[from].prev = after;
+    g->nodes[last].next = next;
+    g->nodes[next].prev = last;
+    if (after == TN_NO_ID)
+        g->first = from;
+    else
+        g->nodes[after].next = from;
+    g->order_dirty = true;
+}

@@ -145,12 +145,21 @@ static tn_node_id after(const struct tn_graph *g, tn_node_id prev) {
     return lost ? g->first : g->nodes[prev].next;
 }
 
-/* A node was appended behind its readers: sorts; *id is where to go on. */
-static tn_status restore_order(
-    struct tn_graph *g, tn_node_id prev, tn_node_id *id, struct tn_diag *diag) {
-    bool changed;
-    TN_TRY(tn__graph_sort(g, &changed, diag));
-    *id = changed ? g->first : after(g, prev);
+/* Nodes that were appended at the end, behind their readers, come behind `anchor` and what
+ * is new there instead: they stand for the node that was there. */
+static tn_status pull_appended(
+    struct tn_graph *g, tn_node_id first_new, tn_node_id anchor, struct tn_diag *diag) {
+    tn_node_id from = g->last;
+    if (from == TN_NO_ID || from < first_new) return TN_OK;
+    if (anchor != TN_NO_ID && g->nodes[anchor].dead) return tn__graph_sort(g, NULL, diag);
+    while (g->nodes[from].prev != TN_NO_ID && g->nodes[from].prev >= first_new)
+        from = g->nodes[from].prev;
+    for (;;) {
+        tn_node_id next = anchor == TN_NO_ID ? g->first : g->nodes[anchor].next;
+        if (next == TN_NO_ID || next == from || next < first_new) break;
+        anchor = next;
+    }
+    if (g->nodes[from].prev != anchor) tn__graph_move_tail(g, from, anchor);
     return TN_OK;
 }
 
@@ -167,10 +176,8 @@ static tn_status visit_all(struct visit *v, struct tn_diag *diag) {
         tn_status status = visit_node(v, id, &again, diag);
         TN_TRY(tn__node_context(diag, tn__node_at(g, id), status));
         if (v->inferer->budget > 0) v->inferer->budget--;
-        if (g->last != TN_NO_ID && g->last >= n_nodes)
-            TN_TRY(restore_order(g, prev, &id, diag));
-        else
-            id = again ? after(g, prev) : g->nodes[id].next;
+        TN_TRY(pull_appended(g, n_nodes, g->nodes[id].dead ? prev : id, diag));
+        id = again ? after(g, prev) : g->nodes[id].next;
     }
     return TN_OK;
 }

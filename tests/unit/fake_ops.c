@@ -206,6 +206,16 @@ static tn_status upgrade_shift(const struct tn_rewrite *rw) {
     return rw->api->remove_attr(rw->graph, rw->node, "amount");
 }
 
+/* Version 1 gained nothing: a node behind this one takes over, appended at the end. */
+static tn_status upgrade_trail(const struct tn_rewrite *rw) {
+    tn_value_id fresh, old, result;
+    tn_node_id id;
+    TN_TRY(rw->api->detach_output(rw->graph, rw->node, 0, &fresh, &old, rw->diag));
+    TN_TRY(rw->api->add_node(rw->graph, TN_NO_ID, rw->node, "fake", "Gain", 0, &fresh, 1,
+        NULL, 0, &result, 1, &id, rw->diag));
+    return rw->api->attach_output(rw->graph, id, 0, old, rw->diag);
+}
+
 static tn_status expand_swell(const struct tn_rewrite *rw) {
     const struct tn_node *node = rw->api->node(rw->graph, rw->node);
     const struct tn_attr *attr = tn_node_attr(node, "n");
@@ -428,6 +438,7 @@ static const struct tn_attr_def body_attr[] = {{"body", TN_ATTR_GRAPH, TN_ATTR_R
 
 static const struct tn_op_version one[] = {{1, 0, NULL}};
 static const struct tn_op_version shift_versions[] = {{1, 0, NULL}, {2, 0, NULL}, {3, 0, upgrade_shift}};
+static const struct tn_op_version trail_versions[] = {{1, 0, NULL}, {2, 0, upgrade_trail}};
 static const struct tn_op_version gone_versions[] = {{1, 0, NULL}, {2, TN_VERSION_DEPRECATED, NULL}};
 
 #define DEF(name, ...) {.struct_size = TN_OP_DEF_SIZE, .domain = "fake", .op_type = name, __VA_ARGS__}
@@ -457,6 +468,7 @@ static const struct tn_op_def defs[] = {
     DEF("Repeat", VERSIONS(one), SHAPE(repeat_in, many_out, any_t), ATTRS(body_attr), .infer = infer_repeat),
     DEF("Noise", VERSIONS(one), SHAPE(x_in, y_out, float_t), .infer = infer_same, .flags = TN_OP_NONDETERMINISTIC),
     DEF("Shift", VERSIONS(shift_versions), SHAPE(ab_in, y_out, float_t), .infer = infer_plus),
+    DEF("Trail", VERSIONS(trail_versions), SHAPE(x_in, y_out, float_t), .infer = infer_same),
     DEF("Gone", VERSIONS(gone_versions), SHAPE(x_in, y_out, any_t), .infer = infer_same),
     DEF("Blind", VERSIONS(one), SHAPE(x_in, y_out, any_t)),
 };
@@ -481,6 +493,7 @@ static const struct tn_kernel_def kernels[] = {
     KERNEL("Repeat", 1, run_repeat, .create = create_branches, .destroy = destroy_branches),
     KERNEL("Noise", 1, run_noise),
     KERNEL("Shift", 3, run_plus),
+    KERNEL("Trail", 2, run_copy),
     KERNEL("Blind", 1, run_blind),
 };
 /* clang-format on */

@@ -18,6 +18,7 @@
  *   Repeat(n, state…) <body> → state…   body(i, state…) → (state…)
  *   Noise(x) → y            x + 1, but nondeterministic
  *   Shift(x, by) → y        since 3; versions 1 and 2 have an attribute `amount` instead
+ *   Trail(x) → y            copies; version 1 becomes Trail and Gain, appended at the end
  *   Gone(x) → y             deprecated since 2
  *   Blind(x) → y            copies, has no inference */
 #ifndef TENON_FAKE_OPS_H

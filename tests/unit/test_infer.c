@@ -158,6 +158,20 @@ START_TEST(old_versions_are_upgraded) {
 }
 END_TEST
 
+START_TEST(nodes_that_an_upgrade_appends_come_before_their_readers) {
+    start_model(1);
+    input("x", TN_FLOAT, "N 4");
+    node("Trail", "x", "a");
+    node("Trail", "a", "b");
+    node("Plus", "a b", "y");
+    output("y");
+    assert_ok(infer(), diag);
+    ck_assert_str_eq(ops_text(graph), "Trail Gain Trail Gain Plus");
+    assert_type("y", "float[N, 4]");
+    assert_ok(tn__graph_verify(graph, &diag), diag);
+}
+END_TEST
+
 START_TEST(newer_opsets_load_with_a_warning_unless_strict) {
     start_model(99);
     input("x", TN_FLOAT, "N");
@@ -332,6 +346,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, free_dimensions_are_overridden_by_name);
     tcase_add_test(tests, a_wrong_override_says_what_there_is);
     tcase_add_test(tests, old_versions_are_upgraded);
+    tcase_add_test(tests, nodes_that_an_upgrade_appends_come_before_their_readers);
     tcase_add_test(tests, newer_opsets_load_with_a_warning_unless_strict);
     tcase_add_test(tests, unknown_and_deprecated_operators_are_refused);
     tcase_add_test(tests, subgraphs_see_what_surrounds_them);
