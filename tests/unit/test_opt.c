@@ -1,6 +1,7 @@
 /* The optimiser's generic passes on small graphs of made-up operators. */
 #include "core/opt/opt.h"
 
+#include "core/base/alloc.h"
 #include "core/infer/infer.h"
 
 #include "fake_graph.h"
@@ -279,6 +280,164 @@ START_TEST(the_log_says_which_pass_did_what) {
 }
 END_TEST
 
+/* ---- a plugin's pass: Plus(x, x) becomes Gain<k = 2>(x) ---- */
+
+static tn_status double_to_gain(const struct tn_pass_ctx *ctx, uint32_t *out_changes) {
+    const struct tn_graph_api *api = ctx->api;
+    const tn_node_id *ids;
+    uint32_t n;
+    float two = 2;
+    struct tn_attr k = {.name = "k", .type = TN_ATTR_FLOAT, .count = 1};
+    k.as.floats = &two;
+    api->nodes(ctx->graph, &ids, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tn_node *plus = api->node(ctx->graph, ids[i]);
+        if (!plus || strcmp(plus->op_type, "Plus") != 0 ||
+            plus->inputs[0] != plus->inputs[1])
+            continue;
+        tn_value_id x = plus->inputs[0], old = plus->outputs[0], y;
+        TN_TRY(api->add_node(ctx->graph, ids[i], ids[i], "fake", "Gain", 0, &x, 1, &k, 1,
+            &y, 1, NULL, ctx->diag));
+        TN_TRY(api->replace_uses(ctx->graph, old, y, ctx->diag));
+        TN_TRY(api->remove_node(ctx->graph, ids[i], ctx->diag));
+        ++*out_changes;
+    }
+    return TN_OK;
+}
+
+static tn_status always_fail(const struct tn_pass_ctx *ctx, uint32_t *out_changes) {
+    (void)out_changes;
+    return tn_fail(ctx->diag, TN_INTERNAL, "nothing works today");
+}
+
+static const struct tn_pass_def double_pass = {
+    .struct_size = (uint32_t)TN_END_OF(struct tn_pass_def, run),
+    .name = "double_to_gain",
+    .doc = "x + x as a product",
+    .level = TN_LEVEL_ALL,
+    .safety = TN_SAFETY_REASSOCIATING,
+    .order = 1000,
+    .run = double_to_gain};
+static const struct tn_pass_def broken_pass = {
+    .struct_size = (uint32_t)TN_END_OF(struct tn_pass_def, run),
+    .name = "broken",
+    .doc = "fails",
+    .level = TN_LEVEL_ALL,
+    .safety = TN_SAFETY_APPROXIMATING,
+    .order = 1001,
+    .run = always_fail};
+static const struct tn_pass_def *const pass_table[] = {&double_pass, &broken_pass};
+static const struct tn_pass_extension passes = {
+    .struct_size = (uint32_t)TN_END_OF(struct tn_pass_extension, passes),
+    .count = 2,
+    .passes = pass_table};
+
+static const void *pass_extension(void *state, const char *id) {
+    (void)state;
+    return strcmp(id, TN_PASS_EXTENSION) == 0 ? &passes : NULL;
+}
+
+static tn_status pass_plugin(
+    const struct tn_host_info *host, const struct tn_plugin **out) {
+    static const struct tn_plugin plugin = {.struct_size = TN_PLUGIN_SIZE,
+        .abi_minor = TN_ABI_MINOR,
+        .host_minor_min = TN_ABI_MINOR,
+        .id = "org.tenon.fakepass",
+        .name = "a pass",
+        .version = "1.0.0",
+        .vendor = "tests",
+        .licence = "Apache-2.0",
+        .sanitizer = TN_SANITIZER_CURRENT,
+        .get_extension = pass_extension};
+    (void)host;
+    *out = &plugin;
+    return TN_OK;
+}
+
+static void build_double(void) {
+    assert_ok(tn__registry_add_static(registry, pass_plugin, &diag), diag);
+    input("x", TN_FLOAT, "N 4");
+    node("Plus", "x x", "y");
+    output("y");
+}
+
+START_TEST(passes_of_plugins_run_by_level_and_safety) {
+    build_double();
+    options.safety = TN_SAFETY_REASSOCIATING;
+    optimize();
+    ck_assert_str_eq(ops_text(graph), "Plus");
+    options.level = TN_LEVEL_ALL;
+    options.safety = TN_SAFETY_EXACT;
+    assert_ok(tn__optimize(model, registry, &options, &rewrites, &diag), diag);
+    ck_assert_str_eq(ops_text(graph), "Plus");
+    options.safety = TN_SAFETY_REASSOCIATING;
+    assert_ok(tn__optimize(model, registry, &options, &rewrites, &diag), diag);
+    ck_assert_str_eq(ops_text(graph), "Gain");
+    ck_assert_str_eq(graph->output_names[0], "y");
+    ck_assert_int_eq(graph->values[graph->outputs[0]].type.dims[1], 4);
+    ck_assert_str_eq(rewrites.entries[0].pass, "double_to_gain");
+    ck_assert_str_eq(rewrites.entries[0].plugin, "org.tenon.fakepass");
+}
+END_TEST
+
+START_TEST(a_pass_that_fails_is_named) {
+    build_double();
+    infer();
+    options.level = TN_LEVEL_ALL;
+    options.safety = TN_SAFETY_APPROXIMATING;
+    assert_fails(tn__optimize(model, registry, &options, &rewrites, &diag), diag,
+        TN_INTERNAL, "'broken' of plugin 'org.tenon.fakepass'");
+    ck_assert_ptr_nonnull(strstr(diag.message, "nothing works today"));
+}
+END_TEST
+
+/* ---- memory that runs out ---- */
+
+static void build_mixture(void) {
+    const int64_t sizes[] = {2, 3};
+    input("x", TN_FLOAT, "N 4");
+    input("cond", TN_BOOL, "");
+    node_t("shape", ints(sizes, 2));
+    node_f("Fill", "shape", "f", "value", 1);
+    node("Copy", "f", "g");
+    struct tn_graph *yes = begin_subgraph("yes");
+    node("Plus", "x x", "p");
+    node("Plus", "x x", "q");
+    node("Plus", "p q", "r");
+    output("r");
+    end_subgraph();
+    struct tn_graph *no = begin_subgraph("no");
+    node("Copy", "x", "s");
+    output("s");
+    end_subgraph();
+    node_g("Branch", "cond", "y", "then_branch", yes, "else_branch", no);
+    node_i("Swell", "y", "z", "n", 2);
+    output("z");
+    output("g");
+}
+
+START_TEST(memory_that_runs_out_anywhere_is_an_error_and_no_crash) {
+    struct tn__infer_options loading = {
+        .native = true, .providers = fake, .n_providers = 1};
+    bool done = false;
+    for (uint64_t n = 1; !done; n++) {
+        ck_assert_uint_lt(n, 5000);
+        start_model(3);
+        build_mixture();
+        uint64_t before = tn__alloc_count();
+        tn__alloc_fail_at(n);
+        memset(&diag, 0, sizeof diag);
+        tn_status status = tn__infer_model(model, registry, &loading, &diag);
+        if (status == TN_OK)
+            status = tn__optimize(model, registry, &options, &rewrites, &diag);
+        done = tn__alloc_count() - before < n;
+        tn__alloc_fail_at(0);
+        ck_assert_msg(status == TN_OK || status == TN_OUT_OF_MEMORY, "%d: %s", status,
+            diag.message);
+    }
+}
+END_TEST
+
 static void add_tests(TCase *tests) {
     tcase_add_checked_fixture(tests, set_up, tear_down_registry);
     tcase_add_test(tests, nodes_on_constants_are_computed);
@@ -297,6 +456,9 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, level_none_rewrites_nothing);
     tcase_add_test(tests, passes_are_disabled_by_name);
     tcase_add_test(tests, the_log_says_which_pass_did_what);
+    tcase_add_test(tests, passes_of_plugins_run_by_level_and_safety);
+    tcase_add_test(tests, a_pass_that_fails_is_named);
+    tcase_add_test(tests, memory_that_runs_out_anywhere_is_an_error_and_no_crash);
 }
 
 UNIT_MAIN("opt")
