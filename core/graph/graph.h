@@ -226,6 +226,17 @@ const char *tn__node_op_label(const struct tn__node *node, char *buf, size_t siz
 tn_status tn__node_context(
     struct tn_diag *diag, const struct tn__node *node, tn_status status);
 
+/* ---- alignment (align.c) --------------------------------------------------------------
+ */
+
+/* Data of a large constant may lie at any address of a mapped file: whoever hands it to a
+ * plugin, or reads elements, aligns it first. */
+bool tn__tensor_aligned(const struct tn_tensor *tensor);
+/* The tensor, its data moved when it is not aligned to its elements; NULL for NULL and on
+ * no memory. [setup only] */
+const struct tn_tensor *tn__tensor_align(
+    struct tn__model *model, const struct tn_tensor *tensor);
+
 /* ---- topology (topo.c) ---------------------------------------------------------------
  */
 

@@ -175,7 +175,7 @@ static const struct tn_type *api_value_type(const struct tn_graph *g, tn_value_i
 
 static const struct tn_tensor *api_constant(const struct tn_graph *g, tn_value_id v) {
     if (v >= g->n_values || (g->values[v].flags & TN_VALUE_INPUT)) return NULL;
-    return g->values[v].constant;
+    return tn__tensor_align(g->model, g->values[v].constant);
 }
 
 static tn_node_id api_producer(

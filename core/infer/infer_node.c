@@ -148,7 +148,8 @@ static const struct tn_tensor *get_value(void *self, uint32_t i) {
     struct call *call = self;
     const struct tn_node *node = call->api.node;
     if (i >= node->n_inputs || node->inputs[i] == TN_NO_ID) return NULL;
-    return constant_of(source_of(call->g, node->inputs[i]));
+    return tn__tensor_align(
+        call->g->model, constant_of(source_of(call->g, node->inputs[i])));
 }
 
 /* Integers of a short tensor as dims; NULL when it is none. */

@@ -28,7 +28,6 @@ static tn_status open_source(const struct tn_model *source, struct tn__reader *r
     close(fd);
     if (status == TN_OK) status = tn__mapping_give(&mapping, r->model, diag);
     if (status != TN_OK) return status;
-    r->mapped = true;
     *out_data = mapping.data;
     *out_size = mapping.size;
     return TN_OK;

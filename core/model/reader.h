@@ -22,7 +22,6 @@ struct tn__reader {
     struct tn__externals externals;
     const char *label;                   /* the source, for messages */
     bool copy;                           /* payloads do not outlive loading */
-    bool mapped;                         /* payloads lie in a mapping of ours */
     uint64_t total_bytes;                /* of all tensors so far */
     uint32_t n_nodes;                    /* of all graphs so far */
     uint32_t depth;                      /* subgraphs around the present one */

@@ -145,27 +145,24 @@ static tn_status fail_size(const Onnx__TensorProto *proto, const char *where,
         (unsigned long long)expected);
 }
 
-/* How long bytes live: until loading ends, as long as the model, that in a mapping. */
-enum home { HOME_BRIEF, HOME_KEPT, HOME_MAPPED };
+/* How long bytes live: until loading ends, or as long as the model. */
+enum home { HOME_BRIEF, HOME_KEPT };
 
 /* Bytes that are already what the runtime wants: in place when they live and lie right. */
 static tn_status take_bytes(struct tn__reader *r, const void *bytes, uint64_t size,
-    int32_t dtype, enum home home, struct tn_tensor *out, struct tn_diag *diag) {
-    uint64_t align = tn_dtype_bits(dtype) / 8;
-    if (align > 8 || dtype == TN_COMPLEX64) align /= 2;
+    enum home home, struct tn_tensor *out, struct tn_diag *diag) {
     if (size == 0) return TN_OK;
-    if (home != HOME_BRIEF && (align <= 1 || (uintptr_t)bytes % align == 0)) {
-        out->data = (void *)(uintptr_t)bytes;
+    out->data = (void *)(uintptr_t)bytes;
+    /* large ones are aligned when somebody needs it: see align.c */
+    if (home != HOME_BRIEF && (size >= OWN_BLOCK || tn__tensor_aligned(out)))
         return TN_OK;
-    }
     TN_TRY(tn__reader_room(r, size, false, &out->data, diag));
     memcpy(out->data, bytes, size);
-    if (home == HOME_MAPPED && size >= OWN_BLOCK) tn__mapping_forget(bytes, size);
     return TN_OK;
 }
 
 static enum home payload_home(const struct tn__reader *r) {
-    return r->copy ? HOME_BRIEF : r->mapped ? HOME_MAPPED : HOME_KEPT;
+    return r->copy ? HOME_BRIEF : HOME_KEPT;
 }
 
 static tn_status find_numbers(struct tn__reader *r, const Onnx__TensorProto *proto,
@@ -262,7 +259,7 @@ static tn_status take_numbers(struct tn__reader *r, const Onnx__TensorProto *pro
     if (floating) {
         enum home home = numbers->packed ? payload_home(r) : HOME_BRIEF;
         const void *from = numbers->packed ? numbers->packed : numbers->items;
-        return take_bytes(r, from, bytes, proto->data_type, home, out, diag);
+        return take_bytes(r, from, bytes, home, out, diag);
     }
     TN_TRY(tn__reader_room(r, bytes, false, &out->data, diag));
     return narrow(proto, numbers, n, out->data, diag);
@@ -314,7 +311,7 @@ static tn_status take_external(struct tn__reader *r, const Onnx__TensorProto *pr
         out->data = (void *)(uintptr_t)data;
         return TN_OK;
     }
-    return take_bytes(r, data, bytes, proto->data_type, HOME_MAPPED, out, diag);
+    return take_bytes(r, data, bytes, HOME_KEPT, out, diag);
 }
 
 /* Raw bytes: the walker's record, or the field when the text parser filled it. */
@@ -360,7 +357,7 @@ static tn_status take_data(struct tn__reader *r, const Onnx__TensorProto *proto,
     if (!has_raw) raw_size = 0;
     if (raw_size != bytes)
         return fail_size(proto, "raw_data", raw_size, bytes, "bytes", diag);
-    return take_bytes(r, raw, bytes, proto->data_type, payload_home(r), out, diag);
+    return take_bytes(r, raw, bytes, payload_home(r), out, diag);
 }
 
 tn_status tn__read_tensor(struct tn__reader *r, const Onnx__TensorProto *proto,

@@ -65,6 +65,7 @@ struct tn__unit {
     uint32_t id;                    /* number in the plan, for profiles */
     pthread_mutex_t *serial;        /* NULL when compute is reentrant */
     struct tn__weight_ref *weights; /* packed buffers it reads, linked */
+    uint64_t packed_inputs; /* bit i: input i was packed and is not read any more */
     bool created;
 };
 

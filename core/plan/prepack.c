@@ -4,6 +4,7 @@
 #include "core/plan/plan.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 struct job {
     struct tn__unit *unit;
@@ -15,6 +16,13 @@ struct packing {
     struct tn__plan *plan;
     struct job *jobs;
     _Atomic uint32_t failed; /* later jobs are not begun */
+    _Atomic(struct spare *) spare;
+};
+
+/* Room for an aligned copy while a constant is packed, kept for the next one. */
+struct spare {
+    uint64_t size;
+    void *data;
 };
 
 /* The sink of one prepack call. */
@@ -36,6 +44,24 @@ static tn_status give_buffer(void *self, const char *layout, uint64_t size,
         out_filled, diag);
 }
 
+static struct spare *take_spare(struct packing *packing, uint64_t size) {
+    struct spare *spare = atomic_exchange(&packing->spare, NULL);
+    if (!spare) spare = tn__alloc_zero(sizeof *spare, 0);
+    if (!spare || spare->size >= size) return spare;
+    tn__free(spare->data);
+    spare->data = tn__alloc(size, 0);
+    spare->size = spare->data ? size : 0;
+    if (spare->data) return spare;
+    tn__free(spare);
+    return NULL;
+}
+
+static void give_spare(struct packing *packing, struct spare *spare) {
+    struct spare *other = atomic_exchange(&packing->spare, spare);
+    if (other) tn__free(other->data);
+    tn__free(other);
+}
+
 static tn_status prepack_input(
     struct packing *packing, struct job *job, uint32_t input, const struct tn_tensor *t) {
     struct tn__unit *unit = job->unit;
@@ -43,9 +69,21 @@ static tn_status prepack_input(
     struct sink_state state = {packing, job, t};
     struct tn_prepack sink = {TN_PREPACK_SIZE, 0, &state, give_buffer};
     uint32_t result = TN_PREPACK_NONE;
-    TN_TRY(unit->def->prepack(unit->kernel, input, t, &sink, &result, &job->diag));
+    struct tn_tensor aligned = *t; /* for the time of packing only */
+    struct spare *copy = NULL;
+    if (!tn__tensor_aligned(t)) {
+        copy = take_spare(packing, t->size);
+        if (!copy) return tn__fail_memory(&job->diag, "a constant to pack", t->size);
+        aligned.data = memcpy(copy->data, t->data, t->size);
+    }
+    tn_status status =
+        unit->def->prepack(unit->kernel, input, &aligned, &sink, &result, &job->diag);
+    if (copy) give_spare(packing, copy);
+    if (status != TN_OK) return status;
     tn__weights_ready(unit->weights, before);
-    if (result == TN_PREPACK_DROP)
+    if (result == TN_PREPACK_DROP && input < 64)
+        unit->packed_inputs |= UINT64_C(1) << input;
+    if (result == TN_PREPACK_DROP || copy)
         tn__model_forget(packing->plan->model, t->data, t->size);
     return TN_OK;
 }
@@ -99,7 +137,34 @@ static tn_status run_jobs(struct tn__plan *plan, struct packing *packing, uint32
     return TN_OK;
 }
 
-tn_status tn__plan_prepack(struct tn__plan *plan, struct tn_diag *diag) {
+static tn_status align_value(struct tn__plan *plan, const struct tn_graph *g,
+    tn_value_id v, struct tn_diag *diag) {
+    const struct tn_tensor *t = v == TN_NO_ID ? NULL : tn__value_at(g, v)->constant;
+    if (!t || tn__tensor_align(plan->model, t)) return TN_OK;
+    return tn__fail_memory(diag, "a constant", t->size);
+}
+
+/* What kernels will read while they run, and what is an output or input as it is. */
+static tn_status align_rest(struct tn__plan *plan, struct tn_diag *diag) {
+    for (uint32_t p = 0; p < plan->n_programs; p++) {
+        const struct tn__program *program = plan->programs[p];
+        const struct tn_graph *g = program->graph;
+        for (uint32_t u = 0; u < program->n_units; u++) {
+            const struct tn__unit *unit = &program->units[u];
+            for (uint32_t i = 0; i < unit->n_inputs; i++) {
+                if (i >= 64 || !(unit->packed_inputs >> i & 1))
+                    TN_TRY(align_value(plan, g, unit->inputs[i], diag));
+            }
+        }
+        for (uint32_t i = 0; i < g->n_outputs; i++)
+            TN_TRY(align_value(plan, g, g->outputs[i], diag));
+        for (uint32_t i = 0; i < g->n_inputs; i++)
+            TN_TRY(align_value(plan, g, g->inputs[i], diag));
+    }
+    return TN_OK;
+}
+
+static tn_status pack_all(struct tn__plan *plan, struct tn_diag *diag) {
     uint32_t n = collect_jobs(plan, NULL);
     if (n == 0 || !plan->options->weights) return TN_OK;
     struct job *jobs = tn__alloc_zero((uint64_t)n * sizeof *jobs, 0);
@@ -107,6 +172,7 @@ tn_status tn__plan_prepack(struct tn__plan *plan, struct tn_diag *diag) {
     collect_jobs(plan, jobs);
     struct packing packing = {.plan = plan, .jobs = jobs};
     tn_status status = run_jobs(plan, &packing, n);
+    give_spare(&packing, NULL);
     for (uint32_t i = 0; i < n && status != TN_OK; i++) {
         if (jobs[i].status == TN_OK) continue;
         if (diag && diag->code == TN_OK) *diag = jobs[i].diag;
@@ -116,4 +182,9 @@ tn_status tn__plan_prepack(struct tn__plan *plan, struct tn_diag *diag) {
         plan->packed_bytes += tn__weights_list_bytes(jobs[i].unit->weights);
     tn__free(jobs);
     return status;
+}
+
+tn_status tn__plan_prepack(struct tn__plan *plan, struct tn_diag *diag) {
+    TN_TRY(pack_all(plan, diag));
+    return align_rest(plan, diag);
 }

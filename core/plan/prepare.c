@@ -22,7 +22,8 @@ struct creating {
 static const struct tn_tensor *constant_input(void *self, uint32_t i) {
     const struct creating *c = self;
     if (i >= c->node->n_inputs || c->node->inputs[i] == TN_NO_ID) return NULL;
-    return tn__constant_of(c->unit->graph, c->node->inputs[i]);
+    return tn__tensor_align(
+        c->unit->graph->model, tn__constant_of(c->unit->graph, c->node->inputs[i]));
 }
 
 static tn_status add_plugin(

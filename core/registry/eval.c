@@ -100,7 +100,8 @@ static tn_status run_interrupted(const struct tn_run *run) {
 static const struct tn_tensor *constant_of(void *self, uint32_t i) {
     const struct eval *e = self;
     if (i >= e->node->view.n_inputs || e->node->view.inputs[i] == TN_NO_ID) return NULL;
-    return tn__value_at(e->g, e->node->view.inputs[i])->constant;
+    return tn__tensor_align(
+        e->g->model, tn__value_at(e->g, e->node->view.inputs[i])->constant);
 }
 
 /* ---- steps ----------------------------------------------------------------------- */
@@ -114,7 +115,10 @@ static tn_status bind_inputs(struct eval *e) {
             return tn_fail(&e->diag, TN_INVALID_ARGUMENT, "input %u is not constant", i);
         e->in_types[i] = value->type;
         e->inputs[i].kind = TN_KIND_TENSOR;
-        e->inputs[i].as.ptr = (void *)(uintptr_t)value->constant;
+        const struct tn_tensor *tensor = tn__tensor_align(e->g->model, value->constant);
+        if (!tensor)
+            return tn__fail_memory(&e->diag, "a constant", value->constant->size);
+        e->inputs[i].as.ptr = (void *)(uintptr_t)tensor;
     }
     return TN_OK;
 }

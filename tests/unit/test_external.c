@@ -103,6 +103,32 @@ START_TEST(an_unaligned_offset_works) {
 }
 END_TEST
 
+/* Copied at loading when small; large ones wait until somebody reads them. */
+START_TEST(a_large_unaligned_tensor_is_aligned_when_read) {
+    enum { N = 100000 };
+    struct tn_diag diag = {0};
+    struct tn__model *model = NULL;
+    char *bytes = calloc(1, 1 + N * sizeof(float));
+    for (int i = 0; i < N; i++)
+        memcpy(bytes + 1 + (size_t)i * sizeof(float), &(float){(float)i}, sizeof(float));
+    write_file("w.bin", bytes, 1 + N * sizeof(float));
+    free(bytes);
+    write_model(
+        "\"location\": \"w.bin\", \"offset\": \"5\"], float[99999] v = [\"location\": "
+        "\"w.bin\", \"offset\": \"5\"");
+    assert_ok(load(NULL, &model, &diag), diag);
+    const struct tn_graph *g = model->graph;
+    tn_value_id v = tn__graph_find(g, "v");
+    ck_assert(!tn__tensor_aligned(g->values[v].constant));
+    const struct tn_tensor *tensor = tn__graph_api.constant(g, v);
+    ck_assert_ptr_eq(tensor, g->values[v].constant);
+    ck_assert(tn__tensor_aligned(tensor));
+    ck_assert(((const float *)tensor->data)[0] == 1 &&
+              ((const float *)tensor->data)[99998] == 99999);
+    tn__model_destroy(model);
+}
+END_TEST
+
 START_TEST(a_file_in_a_subfolder_serves_two_tensors) {
     struct tn_diag diag = {0};
     struct tn__model *model = NULL;
@@ -299,6 +325,7 @@ static void add_tests(TCase *tests) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_tensor_lies_in_place_in_its_file);
     tcase_add_test(tests, an_unaligned_offset_works);
+    tcase_add_test(tests, a_large_unaligned_tensor_is_aligned_when_read);
     tcase_add_test(tests, a_file_in_a_subfolder_serves_two_tensors);
     tcase_add_test(tests, locations_that_leave_the_folder_are_refused);
     tcase_add_test(tests, links_are_refused);
