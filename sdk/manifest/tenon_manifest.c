@@ -13,6 +13,10 @@
 #include <string.h>
 #include <time.h>
 
+#ifndef TN_TRIPLE
+#define TN_TRIPLE "unknown"
+#endif
+
 /* Lines of an ini file stay below what every reader takes. */
 enum { MAX_LINE = 900 };
 
@@ -230,7 +234,8 @@ static int write_manifest(const struct tn_plugin *plugin, const char *path) {
         slash ? slash + 1 : path);
     printf("[plugin]\nid = %s\nname = \"%s\"\nversion = %s\nlibrary = %s\n", plugin->id,
         plugin->name, plugin->version, slash ? slash + 1 : path);
-    printf("abi = %u.%u\npasses = %d\n", TN_ABI_MAJOR, plugin->abi_minor, passes);
+    printf("abi = %u.%u\ntriple = %s\npasses = %d\n", TN_ABI_MAJOR, plugin->abi_minor,
+        TN_TRIPLE, passes);
     int result = write_tables(plugin, state);
     if (plugin->shutdown) plugin->shutdown(state);
     return result;

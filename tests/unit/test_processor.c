@@ -16,6 +16,9 @@ START_TEST(masks_bring_what_they_stand_on) {
     } rows[] = {
         {"", UINT64_MAX},
         {"all", UINT64_MAX},
+        {"best", UINT64_MAX},
+        {"avx512vnni", TN_CPU_AVX2 | TN_CPU_AVX512 | TN_CPU_AVX_VNNI |
+                           TN_CPU_AVX512_VNNI | TN_CPU_AVX512_BF16},
         {"scalar", 0},
         {"avx2", TN_CPU_AVX2},
         {"avx512", TN_CPU_AVX2 | TN_CPU_AVX512},
