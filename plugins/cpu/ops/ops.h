@@ -55,6 +55,7 @@ struct tn__family {
     X(cast) \
     X(compare) \
     X(concat_split) \
+    X(control) \
     X(conv) \
     X(dropout) \
     X(expand_tile) \

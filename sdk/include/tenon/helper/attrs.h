@@ -32,8 +32,12 @@ TN_ATTR_LIST_OF(tn_attr_strings, struct tn_string)
 TN_ATTR_LIST_OF(tn_attr_tensor, struct tn_tensor)
 TN_ATTR_LIST_OF(tn_attr_sparse, struct tn_sparse)
 TN_ATTR_LIST_OF(tn_attr_type, struct tn_type)
-TN_ATTR_LIST_OF(tn_attr_graph, struct tn_graph *const)
 #undef TN_ATTR_LIST_OF
+struct tn_attr_graph {
+    struct tn_graph *const *v;
+    uint32_t n;
+    uint32_t present;
+};
 
 /* One row of the parser's table. */
 struct tn_attr_field {
