@@ -231,3 +231,8 @@ void tn__ew_binary_flat(const struct tn_host *host, const struct tn__ew_fn *fn, 
     struct binary_job job = {fn, NULL, dst, a, b};
     tn__parallel(host, n, fn->cost, flat_piece, &job);
 }
+
+void tn__ew_binary_run(
+    const struct tn__ew_fn *fn, void *dst, const void *a, const void *b, int64_t n) {
+    binary_apply(fn, dst, a, 1, b, 1, n);
+}

@@ -64,5 +64,8 @@ void tn__ew_binary(const struct tn_host *host, const struct tn__ew_fn *fn,
 /* The same for n elements of operands that have the output's shape. */
 void tn__ew_binary_flat(const struct tn_host *host, const struct tn__ew_fn *fn, void *dst,
     const void *a, const void *b, int64_t n);
+/* n contiguous elements of all three, on this thread; dst may be a. */
+void tn__ew_binary_run(
+    const struct tn__ew_fn *fn, void *dst, const void *a, const void *b, int64_t n);
 
 #endif

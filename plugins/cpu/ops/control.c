@@ -34,6 +34,7 @@ tn_status tn__control_copy(
 tn_status tn__control_emit(
     const struct tn_run_args *args, uint32_t o, const struct tn_value_ref *value) {
     struct tn_tensor *out;
+    if (args->outputs[o].kind == TN_KIND_ABSENT) return TN_OK; /* the node omits it */
     if (value->kind != TN_KIND_TENSOR)
         return args->run->output_set(args->run, args, o, value);
     const struct tn_tensor *in = value->as.tensor;
@@ -383,6 +384,7 @@ static tn_status compute_loop(void *object, const struct tn_run_args *args) {
     for (uint32_t i = 0; i < loop.kernel->n_scans; i++) {
         const struct stack *stack = &loop.stacks[i];
         struct tn_tensor *out;
+        if (args->outputs[loop.kernel->n_carried + i].kind == TN_KIND_ABSENT) continue;
         TN_TRY(tn__output(args, loop.kernel->n_carried + i, stack->type.dtype,
             stack->type.dims, stack->type.rank, &out));
         if (stack->size) memcpy(out->data, stack->data, stack->size);

@@ -51,12 +51,15 @@ struct tn__family {
 
 /* clang-format off */
 #define TN_FAMILIES(X) \
+    X(argreduce) \
     X(binary) \
+    X(bitwise) \
     X(cast) \
     X(compare) \
     X(concat_split) \
     X(control) \
     X(conv) \
+    X(cumulative) \
     X(dropout) \
     X(expand_tile) \
     X(fill) \
@@ -68,11 +71,14 @@ struct tn__family {
     X(pool) \
     X(pow) \
     X(reduce) \
+    X(scatter) \
+    X(select) \
     X(shape_view) \
     X(slice_pad) \
     X(softmax) \
     X(transpose) \
     X(unary) \
+    X(unique) \
     X(variadic) \
     X(where_clip)
 
