@@ -71,6 +71,7 @@ struct tn__family {
     X(pool) \
     X(pow) \
     X(reduce) \
+    X(scan) \
     X(scatter) \
     X(select) \
     X(shape_view) \
