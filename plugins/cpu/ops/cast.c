@@ -98,10 +98,16 @@ static tn_status expand_cast_like(const struct tn_rewrite *rw) {
     if (target->kind != TN_KIND_TENSOR || target->dtype <= 0)
         return tn_fail(rw->diag, TN_UNSUPPORTED, "the target's type is not known");
     int64_t to = target->dtype;
-    struct tn_attr attr = {.name = "to", .type = TN_ATTR_INT, .count = 1, .as.ints = &to};
-    TN_TRY(rw->api->set_input(rw->graph, rw->node, 1, TN_NO_ID, rw->diag));
-    TN_TRY(rw->api->set_attr(rw->graph, rw->node, &attr, rw->diag));
-    return rw->api->set_op(rw->graph, rw->node, "", "Cast", 25, rw->diag);
+    struct tn_attr attrs[3] = {
+        {.name = "to", .type = TN_ATTR_INT, .count = 1, .as.ints = &to}};
+    uint32_t n_attrs = 1;
+    for (uint32_t i = 0; i < node->n_attrs && n_attrs < 3; i++)
+        attrs[n_attrs++] = node->attrs[i];
+    tn_value_id input = node->inputs[0], output = node->outputs[0], cast;
+    tn_node_id id;
+    TN_TRY(rw->api->add_node(rw->graph, rw->node, rw->node, "", "Cast", 0, &input, 1,
+        attrs, n_attrs, &cast, 1, &id, rw->diag));
+    return rw->api->replace_uses(rw->graph, output, cast, rw->diag);
 }
 
 /* ---- kernel --------------------------------------------------------------------------- */
