@@ -70,6 +70,7 @@ struct tn__family {
     X(norm) \
     X(pool) \
     X(pow) \
+    X(quantize) \
     X(reduce) \
     X(scan) \
     X(scatter) \
@@ -77,6 +78,7 @@ struct tn__family {
     X(shape_view) \
     X(slice_pad) \
     X(softmax) \
+    X(topk) \
     X(transpose) \
     X(unary) \
     X(unique) \
