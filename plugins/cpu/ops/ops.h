@@ -59,6 +59,7 @@ struct tn__family {
     X(concat_split) \
     X(control) \
     X(conv) \
+    X(conv_transpose) \
     X(cumulative) \
     X(dropout) \
     X(expand_tile) \
@@ -71,7 +72,9 @@ struct tn__family {
     X(pool) \
     X(pow) \
     X(quantize) \
+    X(recurrent) \
     X(reduce) \
+    X(resize) \
     X(scan) \
     X(scatter) \
     X(select) \
