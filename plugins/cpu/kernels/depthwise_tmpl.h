@@ -87,18 +87,18 @@ static TN_ALWAYS_INLINE void any_line(const struct tn_depthwise_tile *t,
 static TN_ALWAYS_INLINE void nine_taps(const struct line *line, const vf *weights,
     const ptrdiff_t *rows, ptrdiff_t pixel, size_t x, const size_t cols,
     const size_t stride) {
-    vf sum[4];
-    TN_UNROLL(4)
+    vf sum[2];
+    TN_UNROLL(2)
     for (size_t i = 0; i < cols; i++)
         sum[i] = vf_set1(0);
     TN_UNROLL(3)
     for (size_t row = 0; row < 3; row++) {
         const float *p = line->in + x * line->in_col + rows[row];
-        TN_UNROLL(9)
+        TN_UNROLL(5)
         for (size_t c = 0; c < (cols - 1) * stride + 3; c++) {
             vf v = vf_load(p + (ptrdiff_t)c * pixel);
             VF_KEEP(v);
-            TN_UNROLL(4)
+            TN_UNROLL(2)
             for (size_t i = 0; i < cols; i++) {
                 if (c >= i * stride && c < i * stride + 3) {
                     sum[i] = vf_fma(v, weights[3 * row + c - i * stride], sum[i]);
@@ -106,7 +106,7 @@ static TN_ALWAYS_INLINE void nine_taps(const struct line *line, const vf *weight
             }
         }
     }
-    TN_UNROLL(4)
+    TN_UNROLL(2)
     for (size_t i = 0; i < cols; i++)
         store(line, x + i, sum[i], 1);
 }
@@ -116,8 +116,8 @@ static TN_ALWAYS_INLINE void nine_line(const struct tn_depthwise_tile *t,
     const ptrdiff_t rows[3] = {t->in_tap[0], t->in_tap[3], t->in_tap[6]};
     const ptrdiff_t pixel = t->in_tap[1] - t->in_tap[0];
     size_t x = 0;
-    for (; x + 4 <= line->cols; x += 4)
-        nine_taps(line, weights, rows, pixel, x, 4, stride);
+    for (; x + 2 <= line->cols; x += 2)
+        nine_taps(line, weights, rows, pixel, x, 2, stride);
     for (; x < line->cols; x++)
         nine_taps(line, weights, rows, pixel, x, 1, stride);
 }
