@@ -1,7 +1,9 @@
 /* Kernel floors: each f32 kernel as a share of the multiply-add peak that was measured on
- * the same core a moment before. Usage: bench_kernels [area [level]]. */
+ * the same core a moment before. Usage: bench_kernels [area [level]]; area may be "all". The exit
+ * status is 1 if a row misses its floor. */
 #include "bench_kernel.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,9 @@
 /* Over the peak by more than the noise of the probe itself: not possible, so not
  * believed. */
 #define IMPOSSIBLE 1.02
+
+/* Rows that missed their floors, for the exit status. */
+static int rows_missed;
 
 static const char *const isa_names[TN_ISA_COUNT] = {
     "scalar", "avx2", "avx512", "avx512vnni"};
@@ -57,9 +62,12 @@ void bench_report(const struct bench_case *test, enum tn_isa isa, int effective)
         if (!effective && test->flops / time > peak * IMPOSSIBLE) continue;
         if (time < best) best = time;
     }
-    printf("%-10s %-10s %-34s %10.2f us %8.1f GF/s %6.1f %%\n", test->area,
-        isa_names[isa], test->name, best * 1e6, test->flops / best * 1e-9,
-        100 * test->flops / best / peak);
+    const double share = 100 * test->flops / best / peak;
+    const bool missed = isa != TN_ISA_SCALAR && share < test->floor;
+    rows_missed += missed;
+    printf("%-10s %-10s %-34s %10.2f us %8.1f GF/s %6.1f %%%s\n", test->area,
+        isa_names[isa], test->name, best * 1e6, test->flops / best * 1e-9, share,
+        missed ? "  below its floor" : "");
     fflush(stdout);
 }
 
@@ -98,5 +106,5 @@ int main(int argc, char **argv) {
             areas[i].run((enum tn_isa)isa);
         }
     }
-    return 0;
+    return rows_missed > 0;
 }

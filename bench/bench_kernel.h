@@ -14,6 +14,7 @@ struct bench_case {
     void (*run)(void *arg);
     void *arg;
     double ratio; /* its peak in units of the f32 multiply-add peak; 0 means 1 */
+    double floor; /* the share of its peak that it must reach, in per cent; 0: none */
 };
 
 /* The f32 multiply-add peak of a level in operations a second, as measured on this
@@ -22,7 +23,8 @@ double bench_peak(enum tn_isa isa);
 
 /* Times a case (wall clock, best of many) and prints one row. A figure above the peak is
  * a measuring fault: it is thrown away and measured again. `effective` counts the
- * operations of the direct method, so it may pass the peak (Winograd). */
+ * operations of the direct method, so it may pass the peak (Winograd). A vector level that misses its floor is
+ * marked and makes the program fail. */
 void bench_report(const struct bench_case *test, enum tn_isa isa, int effective);
 
 const char *bench_isa_name(enum tn_isa isa);

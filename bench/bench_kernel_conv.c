@@ -76,7 +76,7 @@ static void bench_layer(enum tn_isa isa, const struct layer *layer) {
     struct bench_case test = {"conv", name,
         2 * out * out * kernel * kernel * (double)layer->filters *
             (double)(layer->channels / layer->groups),
-        run_conv, &c};
+        run_conv, &c, 1, layer->filters % 64 == 0 ? 75 : 0};
     bench_report(&test, isa, layer->pad > 0);
     free((void *)c.conv.input);
     free((void *)c.conv.bias);
@@ -119,7 +119,11 @@ void bench_winograd(enum tn_isa isa) {
         struct bench_case test = {"winograd", name,
             18.0 * (double)(layer->size * layer->size) *
                 (double)(layer->channels * layer->filters),
-            run_winograd, &w};
+            run_winograd, &w, 1,
+            layer->channels == layer->filters && layer->channels >= 64 &&
+                    layer->channels <= 256 && layer->size <= 56
+                ? 200
+                : 0};
         bench_report(&test, isa, 1);
         free((void *)w.conv.input);
         free((void *)w.conv.bias);

@@ -45,7 +45,7 @@ void bench_gemm_int(enum tn_isa isa) {
         /* a word takes one multiply-add instruction, and for pairs an addition on another port */
         const struct bench_case test = {"gemm_int", name,
             2.0 * (double)m * (double)k * (double)n, run_product, &p,
-            (double)p.kernels.pack};
+            (double)p.kernels.pack, m >= 16 && p.kernels.pack == 4 ? 75 : 0};
         bench_report(&test, isa, isa == TN_ISA_SCALAR);
         free(a);
         free(b);
