@@ -177,6 +177,22 @@ bool tn__infer_has_kernel(
     return false;
 }
 
+/* A body that imports nothing follows the newest definitions, whatever the model imports:
+ * it belongs to a definition, which is the newest itself. */
+static tn_status follow_newest(struct tn__model *model, const struct tn_op_def *def,
+    const struct tn_graph *last_before, struct tn_diag *diag) {
+    struct tn__opset *opsets = tn__arena_array(model->arena, 2, sizeof *opsets);
+    if (!opsets) return tn__fail_memory(diag, "opset imports", 2 * sizeof *opsets);
+    opsets[0] = (struct tn__opset){"", INT32_MAX};
+    opsets[1] = (struct tn__opset){def->domain, INT32_MAX};
+    for (struct tn_graph *g = model->graphs; g != last_before; g = g->next_graph) {
+        if (g->opsets != model->opsets) continue;
+        g->opsets = opsets;
+        g->n_opsets = 2;
+    }
+    return TN_OK;
+}
+
 /* The parsed body of a definition, parsed when first wanted. */
 static tn_status find_expansion(struct tn__inferer *inferer, const struct tn_op_def *def,
     const struct tn__function **out, struct tn_diag *diag) {
@@ -190,9 +206,13 @@ static tn_status find_expansion(struct tn__inferer *inferer, const struct tn_op_
     if (!e || !tn__arena_grow(arena, (void **)&inferer->expansions,
                   &inferer->cap_expansions, inferer->n_expansions + 1, sizeof e))
         return tn__fail_memory(diag, "the body of an operator", sizeof *e);
+    const struct tn_graph *last_before = inferer->model->graphs;
+    uint32_t n_warnings = inferer->model->n_warnings;
     e->def = def;
     TN_TRY(inferer->options.read_function(
         inferer->model, def->expansion, strlen(def->expansion), &e->function, diag));
+    inferer->model->n_warnings = n_warnings; /* they are not about the model */
+    TN_TRY(follow_newest(inferer->model, def, last_before, diag));
     inferer->expansions[inferer->n_expansions++] = e;
     *out = &e->function;
     return TN_OK;

@@ -457,6 +457,8 @@ static const struct tn_op_def defs[] = {
     DEF("Boost", VERSIONS(one), SHAPE(x_in, y_out, float_t), ATTRS(k_attr), .infer = infer_same,
         .expansion = "<opset_import: [\"fake\" : 3]> Boost <k: float = 3.0> (x) => (y)"
                      " { g = fake.Gain <k: float = @k> (x) y = fake.Plus(g, x) }"),
+    DEF("Lift", VERSIONS(one), SHAPE(x_in, y_out, float_t), .infer = infer_same,
+        .expansion = "Lift (x) => (y) { y = fake.Shift(x, x) }"),
     DEF("Swell", VERSIONS(one), SHAPE(x_in, y_out, number_t), ATTRS(n_attr), .infer = infer_same, .expand = expand_swell),
     DEF("Const", VERSIONS(one), .outputs = any_out, .n_outputs = 1, ATTRS(const_attr), .infer = infer_const),
     DEF("Dims", VERSIONS(one), SHAPE(x_in, i64_out, any_t), .infer = infer_dims),

@@ -7,6 +7,7 @@
  *   Gain(x) <k = 1.0> → y   x * k, float
  *   Twice(x) → y            no kernel; its expansion text is Plus(x, x)
  *   Boost(x) <k = 3.0> → y  no kernel; its expansion text is Plus(Gain<k = @k>(x), x)
+ *   Lift(x) → y             no kernel; its expansion is Shift(x, x), importing nothing
  *   Swell(x) <n> → y        no kernel; its builder adds x n times, declines n < 0
  *   Const() <value> → y     no kernel; content known at load
  *   Dims(x) → shape         int64 sizes of x

@@ -164,6 +164,16 @@ START_TEST(an_old_opset_of_a_function_is_its_own) {
 }
 END_TEST
 
+START_TEST(a_body_that_imports_nothing_follows_the_newest_definitions) {
+    load("<ir_version: 10, opset_import: [\"fake\" : 1]> "
+         "g (float[N] x) => (float[N] y) { y = fake.Lift (x) }");
+    ck_assert_str_eq(ops_text(graph), "Shift");
+    ck_assert_int_eq(nth(graph, 0)->since, 3);
+    ck_assert_uint_eq(nth(graph, 0)->inputs[1], graph->inputs[0]);
+    ck_assert_uint_eq(model->n_warnings, 0);
+}
+END_TEST
+
 START_TEST(a_kernel_of_the_same_name_is_chosen_before_the_function) {
     const char *text = HEAD "g (float[N] x) => (float[N] y) { y = fake.Copy (x) }"
                             "<domain: \"fake\", opset_import: [\"fake\" : 3]> "
@@ -216,6 +226,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, subgraphs_of_a_body_capture_and_take_references);
     tcase_add_test(tests, overloads_are_told_apart);
     tcase_add_test(tests, an_old_opset_of_a_function_is_its_own);
+    tcase_add_test(tests, a_body_that_imports_nothing_follows_the_newest_definitions);
     tcase_add_test(tests, a_kernel_of_the_same_name_is_chosen_before_the_function);
     tcase_add_test(tests, circles_and_floods_of_calls_end);
     tcase_add_test(tests, a_call_with_too_many_inputs_is_refused);

@@ -152,7 +152,8 @@ struct tn_op_def {
      * index, else -1. NULL: never. */
     int32_t (*elide)(const struct tn_infer *infer);
     /* Body in the ONNX text format, a function `f (formals) => (formals) { … }`, run when
-     * no kernel claims the whole. NULL when there is none … */
+     * no kernel claims the whole. Without opset imports its nodes follow the newest
+     * definitions of ai.onnx and of this domain. NULL when there is none … */
     const char *expansion;
     /* … or the body depends on attributes or types: rewrites the node into others.
      * Returns TN_UNSUPPORTED when this node has no body. */
