@@ -121,8 +121,7 @@ static bool in_range(const char *range, int64_t value) {
 
 static bool in_choices(const char *choices, const char *value) {
     size_t n = strcspn(value, "|");
-    if (value[n] != '\0')
-        return false;
+    if (value[n] != '\0') return false;
     for (const char *c = choices; c; c = strchr(c, '|')) {
         c += *c == '|';
         if (strncmp(c, value, n) == 0 && (c[n] == '|' || c[n] == '\0')) return n > 0;

@@ -225,8 +225,7 @@ static unsigned summarize(const struct test_list *list) {
         bool passes = test->outcome == OUTCOME_PASS;
         bool wild = test->outcome == OUTCOME_CRASH || test->outcome == OUTCOME_HANG;
         expected += !passes && test->expected_failure && !wild;
-        if (!wild && passes != test->expected_failure)
-            continue;
+        if (!wild && passes != test->expected_failure) continue;
         failed++;
         printf("  %s/%s: %s %s\n", test->kind, test->name,
             passes ? "passes, though listed as a failure" : outcome_names[test->outcome],

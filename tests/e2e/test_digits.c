@@ -87,7 +87,8 @@ END_TEST
 
 START_TEST(a_wrong_rank_names_input_got_and_wanted) {
     const char *message = mistake(TN_FLOAT, (int64_t[]){64}, 1);
-    ck_assert_msg(strstr(message, "float[64]") && strstr(message, "2 dimensions"), "%s", message);
+    ck_assert_msg(
+        strstr(message, "float[64]") && strstr(message, "2 dimensions"), "%s", message);
 }
 END_TEST
 

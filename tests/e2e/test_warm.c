@@ -15,6 +15,9 @@ extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *ptr, size_t size);
 extern void *__libc_memalign(size_t align, size_t size);
 
+/* Visible to the libraries, which is the point. */
+#pragma GCC visibility push(default)
+
 void *malloc(size_t size) {
     atomic_fetch_add(&calls, 1);
     return __libc_malloc(size);
@@ -50,6 +53,8 @@ void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset) {
     }
     return next(addr, size, prot, flags, fd, offset);
 }
+
+#pragma GCC visibility pop
 
 static struct tn_diag diag;
 

@@ -9,6 +9,7 @@
 #include "passes/passes.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MOST_INPUTS = 4, MOST_ATTRS = 24, MOST_JOINED = 8 };
 
@@ -69,7 +70,8 @@ static bool join_clip(
 static bool join_activation(const struct tn_node *node, struct fused *f) {
     if (tn__is(node, "", "Gelu")) {
         const struct tn_attr *form = tn_node_attr(node, "approximate");
-        bool tanh_form = form && form->as.strings->size == 4;
+        bool tanh_form = form && form->as.strings->size == 4 &&
+                         memcmp(form->as.strings->data, "tanh", 4) == 0;
         f->activation = tanh_form ? "gelu_tanh" : "gelu";
         return true;
     }
