@@ -9,10 +9,6 @@
 #define NODE_ARGS(proto)                                                                 \
     tn__text_or_empty((proto)->name), tn__text_or_empty((proto)->op_type)
 
-static tn_value_id add_value(struct tn_graph *g, const char *name) {
-    return tn__graph_add_value(g, name);
-}
-
 tn_status tn__define_value(struct tn__reader *r, struct tn_graph *g, const char *name,
     const char *what, uint32_t rule, tn_value_id *out, struct tn_diag *diag) {
     if (tn__graph_find(g, name) != TN_NO_ID) {
@@ -20,7 +16,7 @@ tn_status tn__define_value(struct tn__reader *r, struct tn_graph *g, const char 
         return tn__fail_rule(diag, rule, "graph '%.120s': %s '%.120s' is defined twice",
             g->name, what, name);
     }
-    *out = add_value(g, name);
+    *out = tn__graph_add_value(g, name);
     if (*out == TN_NO_ID)
         return tn__fail_memory(diag, "a value", sizeof(struct tn__value));
     for (const struct tn_graph *scope = g->parent; scope; scope = scope->parent) {

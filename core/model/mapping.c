@@ -30,21 +30,18 @@ void tn__mapping_destroy(const struct tn__mapping *mapping) {
     if (mapping->size) munmap((void *)(uintptr_t)mapping->data, mapping->size);
 }
 
-void tn__mapping_forget(const void *data, uint64_t size) {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = ((uintptr_t)data + page - 1) & ~(page - 1);
-    uintptr_t last = ((uintptr_t)data + size) & ~(page - 1);
-    if (first < last) (void)madvise((void *)first, last - first, MADV_DONTNEED);
-}
-
 static void release(void *arg) {
     tn__mapping_destroy(arg);
     tn__free(arg);
 }
 
+/* Lets the whole pages inside go; they come back from the file when touched. */
 static void forget(void *arg, const void *data, uint64_t size) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)data + page - 1) & ~(page - 1);
+    uintptr_t last = ((uintptr_t)data + size) & ~(page - 1);
     (void)arg;
-    tn__mapping_forget(data, size);
+    if (first < last) (void)madvise((void *)first, last - first, MADV_DONTNEED);
 }
 
 tn_status tn__mapping_give(

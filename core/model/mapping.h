@@ -17,7 +17,5 @@ void tn__mapping_destroy(const struct tn__mapping *mapping);
 /* Hands the mapping over to the model. */
 tn_status tn__mapping_give(
     const struct tn__mapping *mapping, struct tn__model *model, struct tn_diag *diag);
-/* Lets the whole pages inside [data, data + size) go; they come back when touched. */
-void tn__mapping_forget(const void *data, uint64_t size);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* X(offset, bytes, what): none of these can begin a model that an exporter writes, which
+/* None of these can begin a model that an exporter writes, which
  * starts with ir_version (byte 08). */
 static const struct {
     uint8_t offset, size;

@@ -135,13 +135,12 @@ static void widen_ints(struct tn__parser *p, Onnx__AttributeProto *a, tn_status 
 
 static tn_status parse_list(
     struct tn__parser *p, Onnx__AttributeProto *a, int32_t stated) {
-    bool more, empty;
-    TN_TRY(tn__parser_expect(p, '['));
-    TN_TRY(tn__parser_accept(p, ']', &empty));
+    bool more;
+    TN_TRY(tn__parser_open(p, '[', ']', &more));
     int32_t type = stated ? single_of(stated) : guess_type(p);
-    if (empty && !stated)
+    if (!more && !stated)
         return tn__lexer_fail(&p->lexer, "a type in front of an empty list");
-    for (more = !empty; more;) {
+    while (more) {
         if (!stated && type == TN_ATTR_INT && p->lexer.token.kind == TN_TOKEN_FLOAT) {
             tn_status status;
             type = TN_ATTR_FLOAT;
@@ -149,8 +148,7 @@ static tn_status parse_list(
             TN_TRY(status);
         }
         TN_TRY(parse_item(p, a, &type));
-        TN_TRY(tn__parser_accept(p, ',', &more));
-        if (!more) TN_TRY(tn__parser_expect(p, ']'));
+        TN_TRY(tn__parser_more(p, ']', &more));
     }
     a->type = list_of(type);
     return TN_OK;
@@ -199,13 +197,11 @@ static tn_status parse_attr(struct tn__parser *p, Onnx__AttributeProto ***list, 
 
 tn_status tn__parse_attrs(struct tn__parser *p, Onnx__AttributeProto ***list, size_t *n,
     char ***formals, size_t *n_formals) {
-    bool more, empty;
-    TN_TRY(tn__parser_expect(p, '<'));
-    TN_TRY(tn__parser_accept(p, '>', &empty));
-    for (more = !empty; more;) {
+    bool more;
+    TN_TRY(tn__parser_open(p, '<', '>', &more));
+    while (more) {
         TN_TRY(parse_attr(p, list, n, formals, n_formals));
-        TN_TRY(tn__parser_accept(p, ',', &more));
-        if (!more) TN_TRY(tn__parser_expect(p, '>'));
+        TN_TRY(tn__parser_more(p, '>', &more));
     }
     return TN_OK;
 }

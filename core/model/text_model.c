@@ -16,10 +16,9 @@ struct property {
 
 static tn_status parse_opsets(
     struct tn__parser *p, Onnx__OperatorSetIdProto ***list, size_t *n) {
-    bool more, empty;
-    TN_TRY(tn__parser_expect(p, '['));
-    TN_TRY(tn__parser_accept(p, ']', &empty));
-    for (more = !empty; more;) {
+    bool more;
+    TN_TRY(tn__parser_open(p, '[', ']', &more));
+    while (more) {
         Onnx__OperatorSetIdProto *opset = NULL;
         TN_TRY(tn__parser_message(p, &onnx__operator_set_id_proto__descriptor, &opset));
         TN_TRY(tn__parser_string(p, &opset->domain));
@@ -28,8 +27,7 @@ static tn_status parse_opsets(
         opset->has_version = 1;
         TN_TRY(tn__parser_grow(p, list, *n, sizeof **list));
         (*list)[(*n)++] = opset;
-        TN_TRY(tn__parser_accept(p, ',', &more));
-        if (!more) TN_TRY(tn__parser_expect(p, ']'));
+        TN_TRY(tn__parser_more(p, ']', &more));
     }
     return TN_OK;
 }
@@ -47,10 +45,9 @@ static tn_status parse_property(struct tn__parser *p, const struct property *pro
 
 static tn_status parse_properties(
     struct tn__parser *p, const struct property *properties, size_t n) {
-    bool more, empty;
-    TN_TRY(tn__parser_expect(p, '<'));
-    TN_TRY(tn__parser_accept(p, '>', &empty));
-    for (more = !empty; more;) {
+    bool more;
+    TN_TRY(tn__parser_open(p, '<', '>', &more));
+    while (more) {
         size_t i = 0;
         while (i < n && !tn__parser_at_id(p, properties[i].name))
             i++;
@@ -58,8 +55,7 @@ static tn_status parse_properties(
         TN_TRY(tn__lexer_next(&p->lexer));
         TN_TRY(tn__parser_expect(p, ':'));
         TN_TRY(parse_property(p, &properties[i]));
-        TN_TRY(tn__parser_accept(p, ',', &more));
-        if (!more) TN_TRY(tn__parser_expect(p, '>'));
+        TN_TRY(tn__parser_more(p, '>', &more));
     }
     return TN_OK;
 }

@@ -44,6 +44,19 @@ tn_status tn__parser_expect(struct tn__parser *p, char mark) {
     return tn__lexer_next(&p->lexer);
 }
 
+tn_status tn__parser_open(struct tn__parser *p, char open, char close, bool *out_more) {
+    bool empty;
+    TN_TRY(tn__parser_expect(p, open));
+    TN_TRY(tn__parser_accept(p, close, &empty));
+    *out_more = !empty;
+    return TN_OK;
+}
+
+tn_status tn__parser_more(struct tn__parser *p, char close, bool *out_more) {
+    TN_TRY(tn__parser_accept(p, ',', out_more));
+    return *out_more ? TN_OK : tn__parser_expect(p, close);
+}
+
 tn_status tn__parser_expect_end(struct tn__parser *p) {
     if (p->lexer.token.kind == TN_TOKEN_END) return TN_OK;
     return tn__lexer_fail(&p->lexer, "the end of the text");
@@ -137,9 +150,8 @@ tn_status tn__parser_deeper(struct tn__parser *p) {
 tn_status tn__parser_pairs(
     struct tn__parser *p, Onnx__StringStringEntryProto ***out, size_t *out_n) {
     bool more;
-    TN_TRY(tn__parser_expect(p, '['));
-    TN_TRY(tn__parser_accept(p, ']', &more));
-    for (more = !more; more;) {
+    TN_TRY(tn__parser_open(p, '[', ']', &more));
+    while (more) {
         Onnx__StringStringEntryProto *pair = NULL;
         TN_TRY(
             tn__parser_message(p, &onnx__string_string_entry_proto__descriptor, &pair));
@@ -148,8 +160,7 @@ tn_status tn__parser_pairs(
         TN_TRY(tn__parser_string(p, &pair->value));
         TN_TRY(tn__parser_grow(p, out, *out_n, sizeof **out));
         (*out)[(*out_n)++] = pair;
-        TN_TRY(tn__parser_accept(p, ',', &more));
-        if (!more) TN_TRY(tn__parser_expect(p, ']'));
+        TN_TRY(tn__parser_more(p, ']', &more));
     }
     return TN_OK;
 }

@@ -25,6 +25,9 @@ bool tn__parser_at_id(const struct tn__parser *p, const char *id);
 /* Takes the mark when it comes next. */
 tn_status tn__parser_accept(struct tn__parser *p, char mark, bool *out_taken);
 tn_status tn__parser_expect(struct tn__parser *p, char mark);
+/* A list between marks: open it, parse an item while there is one, ask for more. */
+tn_status tn__parser_open(struct tn__parser *p, char open, char close, bool *out_more);
+tn_status tn__parser_more(struct tn__parser *p, char close, bool *out_more);
 tn_status tn__parser_expect_end(struct tn__parser *p);
 /* An identifier or a quoted name; "" where neither comes and it may be omitted. */
 tn_status tn__parser_name(struct tn__parser *p, bool optional, char **out);

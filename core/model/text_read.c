@@ -104,10 +104,9 @@ static tn_status parse_info(
  * the list too when `keep` (an input with a default). */
 static tn_status parse_infos(struct tn__parser *p, char open, char close, bool keep,
     Onnx__GraphProto *graph, Onnx__ValueInfoProto ***list, size_t *n) {
-    bool more, empty;
-    TN_TRY(tn__parser_expect(p, open));
-    TN_TRY(tn__parser_accept(p, close, &empty));
-    for (more = !empty; more;) {
+    bool more;
+    TN_TRY(tn__parser_open(p, open, close, &more));
+    while (more) {
         Onnx__ValueInfoProto *info = NULL;
         size_t before = graph->n_initializer + graph->n_sparse_initializer;
         TN_TRY(tn__parser_message(p, &onnx__value_info_proto__descriptor, &info));
@@ -116,8 +115,7 @@ static tn_status parse_infos(struct tn__parser *p, char open, char close, bool k
             TN_TRY(tn__parser_grow(p, list, *n, sizeof **list));
             (*list)[(*n)++] = info;
         }
-        TN_TRY(tn__parser_accept(p, ',', &more));
-        if (!more) TN_TRY(tn__parser_expect(p, close));
+        TN_TRY(tn__parser_more(p, close, &more));
     }
     return TN_OK;
 }

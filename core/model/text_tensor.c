@@ -58,15 +58,13 @@ static tn_status parse_tensor_type(struct tn__parser *p, Onnx__TypeProto__Tensor
         return tn__lexer_fail(&p->lexer, "an element type");
     TN_TRY(tn__lexer_next(&p->lexer));
     *out = tensor;
-    bool more, empty;
-    TN_TRY(tn__parser_accept(p, '[', &more));
-    if (!more) return TN_OK;
+    bool more;
+    if (!tn__parser_at(p, '[')) return TN_OK;
     TN_TRY(tn__parser_message(p, &onnx__tensor_shape_proto__descriptor, &tensor->shape));
-    TN_TRY(tn__parser_accept(p, ']', &empty));
-    while (more && !empty) {
+    TN_TRY(tn__parser_open(p, '[', ']', &more));
+    while (more) {
         TN_TRY(parse_dim(p, tensor->shape));
-        TN_TRY(tn__parser_accept(p, ',', &more));
-        if (!more) TN_TRY(tn__parser_expect(p, ']'));
+        TN_TRY(tn__parser_more(p, ']', &more));
     }
     return TN_OK;
 }
@@ -189,16 +187,14 @@ static tn_status put_string(struct tn__parser *p, Onnx__TensorProto *tensor) {
 
 static tn_status parse_elements(
     struct tn__parser *p, Onnx__TensorProto *tensor, struct sink *sink) {
-    bool more, empty;
-    TN_TRY(tn__parser_expect(p, '{'));
-    TN_TRY(tn__parser_accept(p, '}', &empty));
-    for (more = !empty; more; sink->n++) {
+    bool more;
+    TN_TRY(tn__parser_open(p, '{', '}', &more));
+    for (; more; sink->n++) {
         if (tensor->data_type == TN_STRING)
             TN_TRY(put_string(p, tensor));
         else
             TN_TRY(put_element(p, sink, tensor->data_type));
-        TN_TRY(tn__parser_accept(p, ',', &more));
-        if (!more) TN_TRY(tn__parser_expect(p, '}'));
+        TN_TRY(tn__parser_more(p, '}', &more));
     }
     return TN_OK;
 }
@@ -250,15 +246,13 @@ tn_status tn__parse_tensor(struct tn__parser *p, const Onnx__TypeProto *type,
 }
 
 static tn_status parse_indices(struct tn__parser *p, Onnx__TensorProto *indices) {
-    bool more, empty;
-    TN_TRY(tn__parser_expect(p, '['));
-    TN_TRY(tn__parser_accept(p, ']', &empty));
-    for (more = !empty; more;) {
+    bool more;
+    TN_TRY(tn__parser_open(p, '[', ']', &more));
+    while (more) {
         TN_TRY(tn__parser_grow(
             p, &indices->int64_data, indices->n_int64_data, sizeof *indices->int64_data));
         TN_TRY(tn__parser_int(p, &indices->int64_data[indices->n_int64_data++]));
-        TN_TRY(tn__parser_accept(p, ',', &more));
-        if (!more) TN_TRY(tn__parser_expect(p, ']'));
+        TN_TRY(tn__parser_more(p, ']', &more));
     }
     return TN_OK;
 }
