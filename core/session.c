@@ -138,7 +138,8 @@ static tn_status infer_model(struct tn_session *session,
         .native = tn__conf_bool(conf, "functions.native"),
         .providers = plan->providers,
         .n_providers = plan->n_providers,
-        .max_nodes = (uint32_t)tn__conf_int(conf, "limits.nodes")};
+        .max_nodes = (uint32_t)tn__conf_int(conf, "limits.nodes"),
+        .read_function = tn__text_read_function};
     TN_TRY(read_dims(session, &dims, &options.n_dim_overrides, diag));
     options.dim_overrides = dims;
     return tn__infer_model(session->model, session->runtime->registry, &options, diag);
