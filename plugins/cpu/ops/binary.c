@@ -71,7 +71,7 @@ static tn_status infer_prelu(const struct tn_infer *infer) {
 
 /* clang-format off */
 static const char prelu_text[] =
-    "f (X, slope) => (Y) {\n"
+    TN_BODY "f (X, slope) => (Y) {\n"
     "zero_f = Constant <value_float: float = 0.0> ()\nzero = CastLike (zero_f, X)\n"
     "negative = Less (X, zero)\nscaled = Mul (X, slope)\nY = Where (negative, scaled, X)\n}";
 

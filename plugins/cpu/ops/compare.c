@@ -44,9 +44,9 @@ static tn_status create_equal(const struct tn_kernel_ctx *ctx, void **out) {
 
 /* clang-format off */
 static const char less_or_equal_text[] =
-    "f (A, B) => (C) {\nless = Less (A, B)\nequal = Equal (A, B)\nC = Or (less, equal)\n}";
+    TN_BODY "f (A, B) => (C) {\nless = Less (A, B)\nequal = Equal (A, B)\nC = Or (less, equal)\n}";
 static const char greater_or_equal_text[] =
-    "f (A, B) => (C) {\ngreater = Greater (A, B)\nequal = Equal (A, B)\nC = Or (greater, equal)\n}";
+    TN_BODY "f (A, B) => (C) {\ngreater = Greater (A, B)\nequal = Equal (A, B)\nC = Or (greater, equal)\n}";
 
 #define COMPARISON(name, types, versions) \
     TN_DEF("", name), versions, TN_INPUTS({"A", "T"}, {"B", "T"}), TN_OUTPUTS({"C", "T1"}), \

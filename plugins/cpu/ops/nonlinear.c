@@ -86,55 +86,55 @@ static tn_status create_gelu(const struct tn_kernel_ctx *ctx, void **out) {
     name "_f = Constant <value_float: float = @" attr "> ()\n" \
     name " = CastLike (" name "_f, X)\n"
 static const char relu_text[] =
-    "f (X) => (Y) {\n" TEXT_CONSTANT("zero", "0.0") "Y = Max (X, zero)\n}";
+    TN_BODY "f (X) => (Y) {\n" TEXT_CONSTANT("zero", "0.0") "Y = Max (X, zero)\n}";
 static const char leaky_relu_text[] =
-    "f <alpha: float = 0.01> (X) => (Y) {\n" TEXT_ATTR("a", "alpha") TEXT_CONSTANT("zero", "0.0")
+    TN_BODY "f <alpha: float = 0.01> (X) => (Y) {\n" TEXT_ATTR("a", "alpha") TEXT_CONSTANT("zero", "0.0")
     "negative = Less (X, zero)\nscaled = Mul (X, a)\nY = Where (negative, scaled, X)\n}";
 static const char thresholded_relu_text[] =
-    "f <alpha: float = 1.0> (X) => (Y) {\n" TEXT_ATTR("a", "alpha") TEXT_CONSTANT("zero", "0.0")
+    TN_BODY "f <alpha: float = 1.0> (X) => (Y) {\n" TEXT_ATTR("a", "alpha") TEXT_CONSTANT("zero", "0.0")
     "above = Greater (X, a)\nY = Where (above, X, zero)\n}";
 static const char hard_sigmoid_text[] =
-    "f <alpha: float = 0.2, beta: float = 0.5> (X) => (Y) {\n"
+    TN_BODY "f <alpha: float = 0.2, beta: float = 0.5> (X) => (Y) {\n"
     TEXT_ATTR("a", "alpha") TEXT_ATTR("b", "beta") TEXT_CONSTANT("zero", "0.0") TEXT_CONSTANT("one", "1.0")
     "scaled = Mul (X, a)\nshifted = Add (scaled, b)\nbelow = Min (shifted, one)\n"
     "Y = Max (below, zero)\n}";
 static const char hard_swish_text[] =
-    "f (X) => (Y) {\ngate = HardSigmoid <alpha: float = 0.16666667, beta: float = 0.5> (X)\n"
+    TN_BODY "f (X) => (Y) {\ngate = HardSigmoid <alpha: float = 0.16666667, beta: float = 0.5> (X)\n"
     "Y = Mul (X, gate)\n}";
 #define TEXT_ELU_PART(argument) \
     "e = Exp (" argument ")\nm = Sub (e, one)\n"
 static const char elu_text[] =
-    "f <alpha: float = 1.0> (X) => (Y) {\n" TEXT_ATTR("a", "alpha") TEXT_CONSTANT("zero", "0.0")
+    TN_BODY "f <alpha: float = 1.0> (X) => (Y) {\n" TEXT_ATTR("a", "alpha") TEXT_CONSTANT("zero", "0.0")
     TEXT_CONSTANT("one", "1.0") TEXT_ELU_PART("X")
     "scaled = Mul (m, a)\nnegative = Less (X, zero)\nY = Where (negative, scaled, X)\n}";
 static const char celu_text[] =
-    "f <alpha: float = 1.0> (X) => (Y) {\n" TEXT_ATTR("a", "alpha")
+    TN_BODY "f <alpha: float = 1.0> (X) => (Y) {\n" TEXT_ATTR("a", "alpha")
     "ratio = Div (X, a)\nunit = Elu <alpha: float = 1.0> (ratio)\nY = Mul (unit, a)\n}";
 static const char selu_text[] =
-    "f <alpha: float = 1.6732632, gamma: float = 1.050701> (X) => (Y) {\n"
+    TN_BODY "f <alpha: float = 1.6732632, gamma: float = 1.050701> (X) => (Y) {\n"
     TEXT_ATTR("a", "alpha") TEXT_ATTR("g", "gamma") TEXT_CONSTANT("zero", "0.0") TEXT_CONSTANT("one", "1.0")
     TEXT_ELU_PART("X") "scaled = Mul (m, a)\nnegative = Less (X, zero)\n"
     "inner = Where (negative, scaled, X)\nY = Mul (inner, g)\n}";
 /* log(1 + exp(x)) overflows; max(x, 0) + log(1 + exp(-|x|)) does not. */
 static const char softplus_text[] =
-    "f (X) => (Y) {\n" TEXT_CONSTANT("zero", "0.0") TEXT_CONSTANT("one", "1.0")
+    TN_BODY "f (X) => (Y) {\n" TEXT_CONSTANT("zero", "0.0") TEXT_CONSTANT("one", "1.0")
     "positive = Max (X, zero)\nmagnitude = Abs (X)\nnegated = Neg (magnitude)\n"
     "e = Exp (negated)\nsum = Add (e, one)\nl = Log (sum)\nY = Add (positive, l)\n}";
 static const char softsign_text[] =
-    "f (X) => (Y) {\n" TEXT_CONSTANT("one", "1.0")
+    TN_BODY "f (X) => (Y) {\n" TEXT_CONSTANT("one", "1.0")
     "magnitude = Abs (X)\nsum = Add (magnitude, one)\nY = Div (X, sum)\n}";
 static const char mish_text[] =
-    "f (X) => (Y) {\nsoft = Softplus (X)\ngate = Tanh (soft)\nY = Mul (X, gate)\n}";
+    TN_BODY "f (X) => (Y) {\nsoft = Softplus (X)\ngate = Tanh (soft)\nY = Mul (X, gate)\n}";
 static const char swish_text[] =
-    "f <alpha: float = 1.0> (X) => (Y) {\n" TEXT_ATTR("a", "alpha")
+    TN_BODY "f <alpha: float = 1.0> (X) => (Y) {\n" TEXT_ATTR("a", "alpha")
     "scaled = Mul (X, a)\ngate = Sigmoid (scaled)\nY = Mul (X, gate)\n}";
 static const char shrink_text[] =
-    "f <lambd: float = 0.5, bias: float = 0.0> (X) => (Y) {\n"
+    TN_BODY "f <lambd: float = 0.5, bias: float = 0.0> (X) => (Y) {\n"
     TEXT_ATTR("l", "lambd") TEXT_ATTR("b", "bias") TEXT_CONSTANT("zero", "0.0")
     "low = Sub (zero, l)\nbelow = Less (X, low)\nabove = Greater (X, l)\nraised = Add (X, b)\n"
     "lowered = Sub (X, b)\nrest = Where (above, lowered, zero)\nY = Where (below, raised, rest)\n}";
 static const char swiglu_text[] =
-    "f <alpha: float = 1.0> (A, B) => (Y) {\ngate = Swish <alpha: float = @alpha> (A)\n"
+    TN_BODY "f <alpha: float = 1.0> (A, B) => (Y) {\ngate = Swish <alpha: float = @alpha> (A)\n"
     "Y = Mul (gate, B)\n}";
 
 /* ---- tables --------------------------------------------------------------------------- */

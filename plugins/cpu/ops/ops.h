@@ -119,6 +119,8 @@ TN_FAMILIES(TN_FAMILY_DECLARE)
 #define TN_TYPE_VARS(...) \
     .type_vars = TN_ROWS(struct tn_type_var, __VA_ARGS__), \
     .n_type_vars = TN_ROW_COUNT(struct tn_type_var, __VA_ARGS__)
+/* Head of an expansion's text: the operators that the bodies are written in. */
+#define TN_BODY "<opset_import: [\"\" : 25]>\n"
 #define TN_ATTRS(name) .attrs = name##_attr_defs, .n_attrs = TN_COUNT(name##_attr_defs)
 
 /* ---- members of a kernel row --------------------------------------------------------- */

@@ -361,7 +361,7 @@ static tn_status upgrade_axes(const struct tn_rewrite *rw) {
 #define UP_TO_18 {1}, {11}, {13}, {18, 0, upgrade_axes}
 #define TYPES_BOUND (TN_TYPES_WIDE | TN_BIT(INT8) | TN_BIT(UINT8) | TN_BIT(BOOL))
 #define BODY(text) \
-    "f <keepdims: int = 1, noop_with_empty_axes: int = 0> (data, axes) => (reduced) {\n" text "\n}"
+    TN_BODY "f <keepdims: int = 1, noop_with_empty_axes: int = 0> (data, axes) => (reduced) {\n" text "\n}"
 #define SUM(to, from) \
     to " = ReduceSum <keepdims: int = @keepdims, noop_with_empty_axes: int = @noop_with_empty_axes> (" \
     from ", axes)\n"
