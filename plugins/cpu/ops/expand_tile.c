@@ -10,6 +10,7 @@ static tn_status infer_expand(const struct tn_infer *infer) {
     int64_t dims[TN_RANK_MAX], wanted[TN_RANK_MAX];
     uint32_t n, rank = 0;
     if (!in) return TN_OK;
+    TN_TRY(tn_infer_vector(infer, 1, "shape"));
     const int64_t *content = tn_infer_ints(infer, 1, &n);
     if (!content && shape && shape->rank == 1 && shape->dims[0] >= 0 &&
         shape->dims[0] <= TN_RANK_MAX) {
@@ -57,6 +58,7 @@ static tn_status infer_tile(const struct tn_infer *infer) {
     if (!in) return TN_OK;
     if (in->rank < 0) return tn_infer_set(infer, 0, in->dtype, -1, NULL);
     TN_TRY(tn_rank_check(in->rank, infer->diag));
+    TN_TRY(tn_infer_vector(infer, 1, "repeats"));
     const int64_t *repeats = tn_infer_ints(infer, 1, &n);
     if (repeats && n != (uint32_t)in->rank)
         return tn_fail(infer->diag, TN_INVALID_ARGUMENT,

@@ -167,6 +167,7 @@ static tn_status infer_constant_of_shape(const struct tn_infer *infer) {
     int32_t dtype;
     uint32_t n;
     TN_TRY(read_fill(infer->node, &dtype, &value, infer->diag));
+    TN_TRY(tn_infer_vector(infer, 0, "input"));
     const int64_t *content = tn_infer_ints(infer, 0, &n);
     if (!content) {
         bool ranked = shape && shape->rank == 1 && shape->dims[0] >= 0 &&

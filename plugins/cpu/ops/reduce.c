@@ -95,6 +95,7 @@ static tn_status infer_reduce(const struct tn_infer *infer) {
     bool known;
     int32_t rank = 0;
     TN_TRY(TN_ATTRS_READ(reduce, infer->node, &attrs, infer->diag));
+    TN_TRY(tn_infer_vector(infer, 1, "axes"));
     if (!in) return TN_OK;
     if (in->rank < 0) return tn_infer_set(infer, 0, in->dtype, -1, NULL);
     TN_TRY(tn_rank_check(in->rank, infer->diag));
@@ -161,6 +162,9 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct reduce_kernel *ke
     if (tn_infer_has(ctx->node, 1)) axes = ctx->constant(ctx->self, 1);
     kernel->axes_known = axes || !tn_infer_has(ctx->node, 1);
     if (!axes) return TN_OK;
+    if (axes->rank > 1)
+        return tn_fail(
+            ctx->diag, TN_INVALID_MODEL, "'axes' has rank %u, expected 1", axes->rank);
     TN_TRY(tn_rank_check(tn_tensor_count(axes), ctx->diag));
     kernel->n_axes = (uint32_t)tn_tensor_count(axes);
     for (uint32_t i = 0; i < kernel->n_axes; i++)

@@ -94,6 +94,7 @@ static tn_status infer_reshape(const struct tn_infer *infer) {
     uint32_t n;
     if (!in) return TN_OK;
     TN_TRY(TN_ATTRS_READ(reshape, infer->node, &attrs, infer->diag));
+    TN_TRY(tn_infer_vector(infer, 1, "shape"));
     const int64_t *wanted = tn_infer_ints(infer, 1, &n);
     if (!wanted) { /* the length of the shape is at least the rank */
         bool ranked = shape && shape->rank == 1 && shape->dims[0] >= 0 &&
@@ -153,6 +154,7 @@ static tn_status infer_squeeze(const struct tn_infer *infer) {
     uint32_t n = 0, rank = 0;
     int known = 1, all = !tn_infer_has(infer->node, 1);
     if (!in) return TN_OK;
+    TN_TRY(tn_infer_vector(infer, 1, "axes"));
     if (in->rank < 0) return tn_infer_set(infer, 0, in->dtype, -1, NULL);
     TN_TRY(tn_rank_check(in->rank, infer->diag));
     if (!all) TN_TRY(axes_mask(infer, in->rank, &mask, &n, &known));
@@ -180,6 +182,7 @@ static tn_status infer_unsqueeze(const struct tn_infer *infer) {
     uint32_t n = 0;
     int known;
     if (!in) return TN_OK;
+    TN_TRY(tn_infer_vector(infer, 1, "axes"));
     tn_infer_ints(infer, 1, &n);
     if (in->rank < 0 || n == 0) {
         bool none = n == 0 && in->rank >= 0 && tn_infer_input(infer, 1) &&
@@ -280,8 +283,9 @@ static tn_status compute_view(void *kernel, const struct tn_run_args *args) {
     const struct tn_tensor *in = tn__in(args, 0);
     struct tn_tensor *out = tn__out(args, 0);
     (void)kernel;
-    if (!in || !out)
-        return tn_fail(args->run->diag, TN_INTERNAL, "the output's shape is not known");
+    if (!in || !out || (out->rank == 0 && !out->data)) /* no inference has placed it */
+        return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
+            "the output's shape does not follow from the inputs");
     if (out->size != in->size)
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
             "%llu bytes of input do not fill an output of %llu bytes",

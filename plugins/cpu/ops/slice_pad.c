@@ -113,7 +113,10 @@ struct slice_lists {
 
 static tn_status slice_lists_read(
     const struct tn_infer *infer, struct slice_lists *lists, bool *out_known) {
+    static const char *const names[] = {"data", "starts", "ends", "axes", "steps"};
     uint32_t n_starts, n_ends, n_axes, n_steps;
+    for (uint32_t i = 1; i < TN_COUNT(names); i++)
+        TN_TRY(tn_infer_vector(infer, i, names[i]));
     lists->starts = tn_infer_ints(infer, 1, &n_starts);
     lists->ends = tn_infer_ints(infer, 2, &n_ends);
     lists->axes = tn_infer_ints(infer, 3, &n_axes);

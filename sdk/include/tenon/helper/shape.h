@@ -167,6 +167,15 @@ static inline const int64_t *tn_infer_ints(
     return tn_infer_has(infer->node, i) ? infer->dims_value(infer->self, i, out_n) : NULL;
 }
 
+/* Refuses a list input (axes, a shape, …) that is no vector. */
+static inline tn_status tn_infer_vector(
+    const struct tn_infer *infer, uint32_t i, const char *name) {
+    const struct tn_type *type = tn_infer_input(infer, i);
+    if (!type || type->rank <= 1) return TN_OK;
+    return tn_fail(infer->diag, TN_INVALID_ARGUMENT, "'%s' has rank %d, expected 1", name,
+        (int)type->rank);
+}
+
 /* Product of dims[begin .. end) with symbols. */
 static inline int64_t tn_infer_product(
     const struct tn_infer *infer, const int64_t *dims, uint32_t begin, uint32_t end) {
