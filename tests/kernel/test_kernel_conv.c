@@ -104,6 +104,53 @@ void kernel_conv_input(
     conv->hi = INFINITY;
 }
 
+static void post_double(const void *arg, float *const *runs, size_t count, size_t n) {
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < n; j++)
+            runs[i][j] *= *(const float *)arg;
+    }
+}
+
+void kernel_conv_ends(struct kernel_run *run, const struct tn_conv *conv,
+    const float *whole, kernel_conv_fn *compute, const void *kernels, float *workspace) {
+    static const float two = 2.0f;
+    const size_t pixels = kernel_conv_pixels(conv, true), channels = conv->out_channels;
+    struct tn_conv again = *conv;
+    float *in_place = kernel_conv_output(run, &again);
+    if (conv->residual) {
+        for (size_t p = 0; p < pixels; p++) {
+            for (size_t c = 0; c < channels; c++) {
+                in_place[p * conv->out_pixel + c] =
+                    conv->residual[p * conv->residual_pixel + c];
+            }
+        }
+        again.residual = in_place;
+        again.residual_pixel = conv->out_pixel;
+    }
+    compute(kernels, &again, workspace);
+    kernel_conv_same(run, conv, whole, in_place);
+
+    again = *conv;
+    again.post = post_double;
+    again.post_arg = &two;
+    float *doubled = kernel_conv_output(run, &again);
+    compute(kernels, &again, workspace);
+    bool right = true;
+    for (size_t p = 0; p < pixels; p++) {
+        for (size_t c = 0; c < channels; c++) {
+            const size_t at = p * conv->out_pixel + c;
+            right = right && doubled[at] == 2 * whole[at];
+        }
+    }
+    kernel_check(run, right, "post did not run exactly once on every value");
+}
+
+static void compute_conv(
+    const void *kernels, const struct tn_conv *conv, float *workspace) {
+    (void)workspace;
+    tn_conv_run(kernels, conv, 0, tn_conv_rows(conv), 0, tn_conv_panels(kernels, conv));
+}
+
 static void test_shape(struct kernel_run *run, const struct tn_gemm_kernels *kernels,
     const struct tn_conv *shape, size_t gap, bool residual) {
     struct tn_conv conv = *shape;
@@ -128,6 +175,7 @@ static void test_shape(struct kernel_run *run, const struct tn_gemm_kernels *ker
     tn_conv_run(kernels, &conv, row, rows, panel, panels);
     tn_conv_run(kernels, &conv, row, rows, 0, panel);
     kernel_conv_same(run, &conv, whole, split);
+    kernel_conv_ends(run, &conv, whole, compute_conv, kernels, NULL);
 }
 
 // clang-format off

@@ -25,4 +25,11 @@ void kernel_conv_expect(struct kernel_run *run, const struct tn_conv *conv,
 void kernel_conv_same(
     struct kernel_run *run, const struct tn_conv *conv, const float *x, const float *y);
 
+/* Given the result of a convolution with a separate residual: computes it again with the residual
+ * standing in the output, and with a `post` that doubles, and compares both with it. */
+typedef void kernel_conv_fn(
+    const void *kernels, const struct tn_conv *conv, float *workspace);
+void kernel_conv_ends(struct kernel_run *run, const struct tn_conv *conv,
+    const float *whole, kernel_conv_fn *compute, const void *kernels, float *workspace);
+
 #endif

@@ -19,6 +19,12 @@ static const struct tn_conv shapes[] = {
 };
 // clang-format on
 
+static void compute_depthwise(
+    const void *kernels, const struct tn_conv *conv, float *workspace) {
+    (void)workspace;
+    tn_depthwise_run(kernels, conv, 0, tn_conv_rows(conv));
+}
+
 static void test_shape(struct kernel_run *run, const struct tn_depthwise_kernels *kernels,
     const struct tn_conv *shape, size_t gap, bool residual) {
     struct tn_conv conv = *shape;
@@ -36,6 +42,7 @@ static void test_shape(struct kernel_run *run, const struct tn_depthwise_kernels
     tn_depthwise_run(kernels, &conv, 0, row);
     tn_depthwise_run(kernels, &conv, row, rows);
     kernel_conv_same(run, &conv, whole, split);
+    kernel_conv_ends(run, &conv, whole, compute_depthwise, kernels, NULL);
 }
 
 void test_depthwise(struct kernel_run *run) {

@@ -20,6 +20,11 @@ static const struct tn_conv shapes[] = {
 };
 // clang-format on
 
+static void compute_winograd(
+    const void *kernels, const struct tn_conv *conv, float *workspace) {
+    tn_winograd_run(kernels, conv, workspace, 0, tn_winograd_tiles(conv));
+}
+
 static void test_shape(struct kernel_run *run, const struct tn_winograd_kernels *kernels,
     const struct tn_conv *shape, size_t gap, bool residual) {
     struct tn_conv conv = *shape;
@@ -47,6 +52,7 @@ static void test_shape(struct kernel_run *run, const struct tn_winograd_kernels 
     tn_winograd_run(kernels, &conv, workspace, 0, middle);
     tn_winograd_run(kernels, &conv, workspace, middle, tiles);
     kernel_conv_same(run, &conv, whole, split);
+    kernel_conv_ends(run, &conv, whole, compute_winograd, kernels, workspace);
 }
 
 /* The choice on layers whose times are known: large maps gain, the 7x7 map with 512 channels
