@@ -139,7 +139,9 @@ static tn_status run_jobs(struct tn__plan *plan, struct packing *packing, uint32
 
 static tn_status align_value(struct tn__plan *plan, const struct tn_graph *g,
     tn_value_id v, struct tn_diag *diag) {
-    const struct tn_tensor *t = v == TN_NO_ID ? NULL : tn__value_at(g, v)->constant;
+    const struct tn_graph *home = g;
+    if (v != TN_NO_ID) v = tn__origin_of(&home, v);
+    const struct tn_tensor *t = v == TN_NO_ID ? NULL : tn__value_at(home, v)->constant;
     if (!t || tn__tensor_align(plan->model, t)) return TN_OK;
     return tn__fail_memory(diag, "a constant", t->size);
 }

@@ -129,6 +129,7 @@ START_TEST(concurrent_callers_do_not_disturb_each_other) {
 }
 END_TEST
 
+#if !defined(__SANITIZE_THREAD__)
 START_TEST(a_forked_child_has_a_pool_of_its_own) {
     run_job(4, ITEMS, 1);
     ck_assert_uint_eq(tn__pool_size(), 3);
@@ -147,6 +148,7 @@ START_TEST(a_forked_child_has_a_pool_of_its_own) {
     run_job(4, ITEMS, 1);
 }
 END_TEST
+#endif
 
 START_TEST(the_last_user_ends_the_threads_and_a_new_one_starts_them) {
     for (int i = 0; i < 20; i++) {
@@ -173,7 +175,9 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, a_limit_of_the_thread_holds);
     tcase_add_test(tests, a_loop_inside_a_loop_runs_in_place);
     tcase_add_test(tests, concurrent_callers_do_not_disturb_each_other);
+#if !defined(__SANITIZE_THREAD__) /* which cannot start threads after a fork */
     tcase_add_test(tests, a_forked_child_has_a_pool_of_its_own);
+#endif
     tcase_add_test(tests, the_last_user_ends_the_threads_and_a_new_one_starts_them);
 }
 

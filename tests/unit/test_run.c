@@ -387,13 +387,14 @@ END_TEST
 
 START_TEST(memory_that_runs_out_anywhere_is_survived) {
     static uint8_t condition = 0;
+    static const float x[] = {1, 2};
+    static const int64_t two = 2;
     for (uint64_t n = 1; n < 100000; n++) {
         tn__alloc_fail_at(n);
         tn_status status = try_session(branch, NULL, NULL);
         if (status == TN_OK) status = tn_context_create(session, &context, &diag);
         if (status == TN_OK) status = try_input(0, TN_BOOL, &condition, NULL, 0);
-        if (status == TN_OK)
-            status = try_input(1, TN_FLOAT, FLOATS(1, 2), (int64_t[]){2}, 1);
+        if (status == TN_OK) status = try_input(1, TN_FLOAT, x, &two, 1);
         if (status == TN_OK) status = tn_context_run(context, NULL, &diag);
         tn__alloc_fail_at(0);
         if (status != TN_OK) {
