@@ -4,6 +4,7 @@
  * The f32 kernels work on NHWC; a convolution that the layout pass did not reach goes through
  * the workspace. Weights are ONNX's (M, C/group, kernel…) for both layouts and are packed
  * once when constant. f64 runs on the plain loops of convolution_tmpl.h. */
+#include "ops/convolution.h"
 #include "ops/conv_method.h"
 #include "ops/fused_activation.h"
 #include "ops/narrow.h"
@@ -37,9 +38,10 @@ TN_ATTR_TABLE(fused_conv, FUSED_CONV_ATTRS)
 /* ---- inference -------------------------------------------------------------------------- */
 
 /* Output shape of a convolution; channels stand at axis 1 or last. */
-static tn_status infer_layout(const struct tn_infer *infer, int64_t group, bool nhwc) {
-    const struct tn_type *x = tn_infer_input(infer, 0), *w = tn_infer_input(infer, 1);
-    int32_t dtype = x ? x->dtype : w ? w->dtype : TN_UNDEFINED;
+tn_status tn__conv_infer(const struct tn_infer *infer, uint32_t x_input, uint32_t w_input,
+    int32_t dtype, int64_t group, bool nhwc) {
+    const struct tn_type *x = tn_infer_input(infer, x_input);
+    const struct tn_type *w = tn_infer_input(infer, w_input);
     if (!dtype) return TN_OK;
     int32_t rank = x && x->rank >= 0 ? x->rank : w && w->rank >= 0 ? w->rank : -1;
     if (rank < 0) return tn_infer_set(infer, 0, dtype, -1, NULL);
@@ -79,16 +81,23 @@ static tn_status infer_layout(const struct tn_infer *infer, int64_t group, bool 
     return tn_infer_set(infer, 0, dtype, rank, dims);
 }
 
+/* Element type of a float convolution: that of either operand. */
+static int32_t float_type(const struct tn_infer *infer) {
+    const struct tn_type *x = tn_infer_input(infer, 0), *w = tn_infer_input(infer, 1);
+    return x ? x->dtype : w ? w->dtype : TN_UNDEFINED;
+}
+
 static tn_status infer_conv(const struct tn_infer *infer) {
     struct conv_attrs attrs;
     TN_TRY(TN_ATTRS_READ(conv, infer->node, &attrs, infer->diag));
-    return infer_layout(infer, attrs.group, false);
+    return tn__conv_infer(infer, 0, 1, float_type(infer), attrs.group, false);
 }
 
 static tn_status infer_fused_conv(const struct tn_infer *infer) {
     struct fused_conv_attrs attrs;
     TN_TRY(TN_ATTRS_READ(fused_conv, infer->node, &attrs, infer->diag));
-    return infer_layout(infer, attrs.group, tn_string_is(attrs.layout, "NHWC"));
+    return tn__conv_infer(
+        infer, 0, 1, float_type(infer), attrs.group, tn_string_is(attrs.layout, "NHWC"));
 }
 
 /* ---- kernel ------------------------------------------------------------------------------ */

@@ -62,11 +62,14 @@ struct tn__family {
     X(conv_transpose) \
     X(cumulative) \
     X(dropout) \
+    X(einsum) \
     X(expand_tile) \
     X(fill) \
     X(gather) \
+    X(integer_product) \
     X(lrn) \
     X(matmul) \
+    X(nms) \
     X(nonlinear) \
     X(norm) \
     X(pool) \
