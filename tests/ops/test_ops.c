@@ -39,6 +39,7 @@ struct op_case {
 /* clang-format off */
 static const struct op_case cases[] = {
 #include "op_cases.inc"
+#include "window_cases.inc"
 };
 /* clang-format on */
 
