@@ -8,7 +8,7 @@
  * (Concat in place).
  *
  * The order of additions depends on the geometry alone: any split and any batch give the
- * same bits. */
+ * same bits. Any thread may call, with 64 KiB of stack. */
 #ifndef TENON_CPU_CONV_H
 #define TENON_CPU_CONV_H
 

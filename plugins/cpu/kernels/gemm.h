@@ -12,7 +12,8 @@
  * threads and any batch position give the same bits at one level.
  *
  * NaN passes the clamp. Nothing outside the given matrices is read. Functions hold no
- * state and may run on any thread; concurrent calls must write disjoint parts of C. */
+ * state and may run on any thread, with 64 KiB of stack; concurrent calls must write
+ * disjoint parts of C. */
 #ifndef TENON_CPU_GEMM_H
 #define TENON_CPU_GEMM_H
 

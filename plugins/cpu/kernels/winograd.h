@@ -1,6 +1,7 @@
 /* 3x3 convolution at stride 1 by Winograd's F(4x4, 3x3): 36 products on transformed tiles of 6x6
  * pixels make 4x4 outputs, a quarter of the multiplications of the definition. It adds in another
- * order and in other magnitudes (error about 1e-5 relative), so it belongs to the reassociating
+ * order and in other magnitudes (error about 1e-5 relative; an infinite or NaN input
+ * spreads over the whole output tile), so it belongs to the reassociating
  * class and the caller must be allowed to leave it.
  *
  * The same struct tn_conv as for the direct method, with its own packed weights. Results depend
