@@ -115,6 +115,13 @@ tn_status tn_context_bind_output(struct tn_context *context, uint32_t index, voi
         return tn_fail(diag, TN_INVALID_ARGUMENT,
             "output '%s' is not a numeric tensor: a buffer cannot be bound to it",
             io->name);
+    uint64_t item = tn_dtype_bits(io->type.dtype) / 8;
+    if (item > 8 || item == 0) item = 8;
+    if ((uintptr_t)buffer % item != 0)
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "the buffer for output '%s' is not aligned to its elements; align it to 64 "
+            "bytes",
+            io->name);
     struct tn__out *out = &context->frame->outs[index];
     out->bound = buffer;
     out->bound_size = size;
@@ -189,6 +196,7 @@ tn_status tn_context_run(struct tn_context *context, const struct tn_run_options
     struct tn_diag *diag) {
     struct tn__exec *exec = &context->exec;
     context->valid = false;
+    exec->n_runs++;
     if (!diag) {
         diag = &context->diag;
         diag->code = TN_OK;

@@ -87,6 +87,7 @@ static void read_limits(struct tn_session *session) {
     session->limits = (struct tn__exec_limits){
         .tensor_bytes = (uint64_t)tn__conf_int(conf, "limits.tensor_bytes"),
         .run_bytes = (uint64_t)tn__conf_int(conf, "limits.run_bytes"),
+        .iterations = (uint64_t)tn__conf_int(conf, "limits.iterations"),
         .shape_sets = (uint32_t)tn__conf_int(conf, "shape_sets")};
     session->profile = tn__conf_bool(conf, "profile");
     session->flush_denormals = tn__conf_bool(conf, "flush_denormals");

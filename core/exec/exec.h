@@ -22,6 +22,7 @@ struct tn__profile;
 struct tn__exec_limits {
     uint64_t tensor_bytes;
     uint64_t run_bytes;
+    uint64_t iterations; /* runs of one subgraph in a run */
     uint32_t shape_sets;
 };
 
@@ -37,6 +38,7 @@ struct tn__exec {
     struct tn__profile *profile; /* NULL until a run is recorded */
     bool profiling;
     uint64_t arena_bytes; /* of all frames */
+    uint64_t n_runs;      /* so far: the number of the run in flight */
 };
 
 /* Where the bytes of a value are. */
@@ -134,6 +136,7 @@ struct tn__frame {
     bool rebind;         /* pointers of externals or outputs changed */
     bool generic;        /* too many shapes: resolve for unknown ones */
     uint32_t n_misses;
+    uint64_t run_number, n_turns; /* of a subgraph: in which run, how often */
     char *arena;
     uint64_t arena_size;
     struct tn_value_ref *externals; /* what the run is given */

@@ -22,7 +22,7 @@ struct total {
     const struct tn__unit *unit;
     uint64_t calls, ns;
     double flops, bytes;
-    uint64_t shapes; /* of the last call */
+    uint64_t shapes; /* of the last call whose shapes are kept: 1 + first word; 0: none */
 };
 
 /* Shapes are words: for each input, then each output: dtype, rank, dims; a dtype of 0
@@ -136,7 +136,7 @@ void tn__profile_step(struct tn__profile *profile, const struct tn__step_info *i
         return;
     }
     if (!add_event(profile, unit, start_ns, end_ns)) return;
-    total->shapes = profile->n_words;
+    total->shapes = profile->n_words + 1;
     add_shapes(profile, args->inputs, args->n_inputs);
     add_shapes(profile, args->outputs, args->n_outputs);
 }
@@ -170,8 +170,8 @@ static int slower_first(const void *a, const void *b) {
 }
 
 /* One row of either table. */
-static void print_row(const struct tn__profile *profile, const struct total *total,
-    const char *name, uint64_t all_ns, uint32_t format, bool first, struct tn_text *out) {
+static void print_row(const struct total *total, const char *name, uint64_t all_ns,
+    uint32_t format, bool first, struct tn_text *out) {
     double share = all_ns ? 100.0 * (double)total->ns / (double)all_ns : 0;
     double rate = total->ns ? total->flops / (double)total->ns : 0;
     if (format == TN_FORMAT_JSON) {
@@ -185,7 +185,6 @@ static void print_row(const struct tn__profile *profile, const struct total *tot
             (double)total->ns / 1e6, share, (unsigned long long)total->calls,
             (double)total->ns / 1e3 / (double)total->calls, rate, name);
     }
-    (void)profile;
 }
 
 static void print_nodes(const struct tn__profile *profile, struct total *rows, uint32_t n,
@@ -196,7 +195,7 @@ static void print_nodes(const struct tn__profile *profile, struct total *rows, u
         char label[TN_DIAG_NAME_SIZE], op[TN_DIAG_NAME_SIZE];
         tn__node_label(tn__unit_node(unit), label, sizeof label);
         tn__node_op_label(tn__unit_node(unit), op, sizeof op);
-        print_row(profile, &rows[i], label, all_ns, format, i == 0, out);
+        print_row(&rows[i], label, all_ns, format, i == 0, out);
         if (json) {
             tn__text_puts(out, ", \"op\": ");
             tn__text_json(out, op);
@@ -208,16 +207,18 @@ static void print_nodes(const struct tn__profile *profile, struct total *rows, u
         } else {
             tn__text_printf(out, " %-22s %-18s ", op, tn__unit_kernel_name(unit));
         }
-        uint64_t at = print_shapes(profile, rows[i].shapes, unit->n_inputs, out);
-        tn__text_puts(out, " -> ");
-        print_shapes(profile, at, unit->n_outputs, out);
+        if (rows[i].shapes) {
+            uint64_t at = print_shapes(profile, rows[i].shapes - 1, unit->n_inputs, out);
+            tn__text_puts(out, " -> ");
+            print_shapes(profile, at, unit->n_outputs, out);
+        }
         tn__text_puts(out, json ? "\"}" : "\n");
     }
 }
 
 /* Sums of the rows of one operator and version. */
-static void print_operators(const struct tn__profile *profile, const struct total *rows,
-    uint32_t n, uint64_t all_ns, uint32_t format, struct tn_text *out) {
+static void print_operators(const struct total *rows, uint32_t n, uint64_t all_ns,
+    uint32_t format, struct tn_text *out) {
     struct total *sums = tn__alloc_zero((uint64_t)n * sizeof *sums, 0);
     uint32_t n_sums = 0;
     for (uint32_t i = 0; sums && i < n; i++) {
@@ -237,7 +238,7 @@ static void print_operators(const struct tn__profile *profile, const struct tota
     for (uint32_t k = 0; k < n_sums; k++) {
         char op[TN_DIAG_NAME_SIZE];
         tn__node_op_label(tn__unit_node(sums[k].unit), op, sizeof op);
-        print_row(profile, &sums[k], op, all_ns, format, k == 0, out);
+        print_row(&sums[k], op, all_ns, format, k == 0, out);
         tn__text_puts(out, format == TN_FORMAT_JSON ? "}" : "\n");
     }
     if (!sums) out->failed = true;
@@ -274,7 +275,7 @@ void tn__profile_table(
     if (n) print_nodes(profile, rows, n, all_ns, format, out);
     tn__text_puts(out, json ? "\n ],\n \"operators\": [" : "\n");
     if (!json) tn__text_printf(out, "%soperator\n", heading);
-    if (n) print_operators(profile, rows, n, all_ns, format, out);
+    if (n) print_operators(rows, n, all_ns, format, out);
     if (json) tn__text_puts(out, "\n ]}\n");
     tn__free(rows);
 }

@@ -79,6 +79,20 @@ static void next_generation(struct tn__frame *frame) {
     }
 }
 
+static tn_status count_turn(struct tn__step_info *info, struct tn__frame *frame) {
+    struct tn__exec *exec = frame->exec;
+    if (frame->run_number != exec->n_runs) {
+        frame->run_number = exec->n_runs;
+        frame->n_turns = 0;
+    }
+    if (exec->limits.iterations == 0 || frame->n_turns++ < exec->limits.iterations)
+        return TN_OK;
+    return tn_fail(exec->diag, TN_LIMIT_EXCEEDED,
+        "kernel %s ran its subgraph %llu times in one run, which is limits.iterations; "
+        "raise it if the model is trusted",
+        tn__unit_kernel_name(info->unit), (unsigned long long)exec->limits.iterations);
+}
+
 tn_status tn__subgraph_run(const struct tn_run *run, const struct tn_run_args *args,
     struct tn_graph *subgraph, const struct tn_value_ref *inputs, uint32_t n_inputs,
     struct tn_value_ref *outputs, uint32_t n_outputs) {
@@ -92,6 +106,7 @@ tn_status tn__subgraph_run(const struct tn_run *run, const struct tn_run_args *a
             "kernel %s wants %u outputs of a subgraph that has %u",
             tn__unit_kernel_name(info->unit), (unsigned)n_outputs,
             (unsigned)frame->program->graph->n_outputs);
+    TN_TRY(count_turn(info, frame));
     next_generation(frame);
     TN_TRY(set_externals(info, frame, inputs, n_inputs));
     TN_TRY(tn__frame_select(frame, exec->diag));
