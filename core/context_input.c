@@ -78,18 +78,70 @@ static tn_status check_memory(
     return TN_OK;
 }
 
-tn_status tn__input_check(
-    const struct tn_io *io, const struct tn_value_ref *value, struct tn_diag *diag) {
-    char wanted[128];
-    if (!value->as.ptr) return bad_memory(io, "got a value without content", diag);
-    if (io->type.kind != TN_KIND_ABSENT && io->type.kind != value->kind) {
-        if (diag) tn__diag_name(diag, diag->tensor, io->name);
-        return tn_fail(diag, TN_INVALID_ARGUMENT,
-            "input '%s' got a value of kind %u, but the model wants %s", io->name,
-            (unsigned)value->kind, tn__io_text(io, wanted, sizeof wanted));
+static tn_status bad_part(
+    const struct tn_io *io, const char *what, struct tn_diag *diag) {
+    char text[160], wanted[128];
+    snprintf(text, sizeof text, "holds %s, but the model wants %s", what,
+        tn__io_text(io, wanted, sizeof wanted));
+    return bad_memory(io, text, diag);
+}
+
+/* A tensor inside another value: its type is the input's, its shape is free. */
+static tn_status check_part(const struct tn_io *io, const struct tn_tensor *t,
+    int32_t dtype, struct tn_diag *diag) {
+    if (!t || (t->rank && !t->dims) || tn_dtype_bits(t->dtype) == 0)
+        return bad_part(io, "something that is no tensor", diag);
+    if (dtype != TN_UNDEFINED && t->dtype != dtype) {
+        char found[128], what[160];
+        snprintf(what, sizeof what, "a %s", tensor_text(t, found, sizeof found));
+        return bad_part(io, what, diag);
     }
-    if (value->kind != TN_KIND_TENSOR) return TN_OK;
-    const struct tn_tensor *t = value->as.tensor;
+    return check_memory(io, t, diag);
+}
+
+static tn_status check_map(
+    const struct tn_io *io, const struct tn_map *map, struct tn_diag *diag) {
+    TN_TRY(check_part(io, &map->keys, io->type.key_dtype, diag));
+    TN_TRY(check_part(io, &map->values, io->type.dtype, diag));
+    if (map->keys.rank != 1 || map->values.rank < 1 ||
+        map->keys.dims[0] != map->values.dims[0])
+        return bad_part(io, "a map with not one value for each key", diag);
+    return TN_OK;
+}
+
+static tn_status check_sequence(const struct tn_io *io,
+    const struct tn_sequence *sequence, uint32_t elem_kind, struct tn_diag *diag) {
+    if (sequence->count && !sequence->items)
+        return bad_part(io, "a sequence without its elements", diag);
+    for (uint64_t i = 0; i < sequence->count; i++) {
+        const struct tn_value_ref *item = &sequence->items[i];
+        if ((elem_kind && item->kind != elem_kind) || !item->as.ptr)
+            return bad_part(io, "a sequence with an element of another kind", diag);
+        if (item->kind == TN_KIND_TENSOR)
+            TN_TRY(check_part(io, item->as.tensor, io->type.dtype, diag));
+        else if (item->kind == TN_KIND_MAP)
+            TN_TRY(check_map(io, item->as.map, diag));
+        else
+            return bad_part(io, "a sequence with an element of another kind", diag);
+    }
+    return TN_OK;
+}
+
+static tn_status check_optional(
+    const struct tn_io *io, const struct tn_optional *optional, struct tn_diag *diag) {
+    const struct tn_value_ref *value = &optional->value;
+    if (value->kind == TN_KIND_ABSENT) return TN_OK;
+    if ((io->type.elem_kind && value->kind != io->type.elem_kind) || !value->as.ptr)
+        return bad_part(io, "an optional of another kind", diag);
+    if (value->kind == TN_KIND_TENSOR)
+        return check_part(io, value->as.tensor, io->type.dtype, diag);
+    if (value->kind == TN_KIND_SEQUENCE)
+        return check_sequence(io, value->as.sequence, TN_KIND_TENSOR, diag);
+    return bad_part(io, "an optional of another kind", diag);
+}
+
+static tn_status check_tensor(
+    const struct tn_io *io, const struct tn_tensor *t, struct tn_diag *diag) {
     if (t->rank && !t->dims) return bad_memory(io, "has a rank but no dims", diag);
     if (tn_dtype_bits(t->dtype) == 0)
         return bad_memory(io, "has an unknown element type", diag);
@@ -101,6 +153,26 @@ tn_status tn__input_check(
     }
     TN_TRY(check_shape(io, t, diag));
     return check_memory(io, t, diag);
+}
+
+tn_status tn__input_check(
+    const struct tn_io *io, const struct tn_value_ref *value, struct tn_diag *diag) {
+    char wanted[128];
+    if (!value->as.ptr) return bad_memory(io, "got a value without content", diag);
+    if (io->type.kind != TN_KIND_ABSENT && io->type.kind != value->kind) {
+        if (diag) tn__diag_name(diag, diag->tensor, io->name);
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "input '%s' got a value of kind %u, but the model wants %s", io->name,
+            (unsigned)value->kind, tn__io_text(io, wanted, sizeof wanted));
+    }
+    switch (value->kind) {
+    case TN_KIND_TENSOR: return check_tensor(io, value->as.tensor, diag);
+    case TN_KIND_SEQUENCE:
+        return check_sequence(io, value->as.sequence, io->type.elem_kind, diag);
+    case TN_KIND_MAP: return check_map(io, value->as.map, diag);
+    case TN_KIND_OPTIONAL: return check_optional(io, value->as.optional, diag);
+    default: return bad_memory(io, "got a value of a kind that cannot be bound", diag);
+    }
 }
 
 /* ---- all inputs together -------------------------------------------------------------- */

@@ -101,6 +101,25 @@ static inline void assert_floats(uint32_t index, const float *want, int64_t n) {
             index, (int)i, (double)((float *)t->data)[i], (double)want[i]);
 }
 
+/* A plugin of the test itself, linked in; what it offers follows. */
+#define TEST_PLUGIN(plugin_id, ...)                                                      \
+    static const struct tn_plugin odd_plugin = {.struct_size = TN_PLUGIN_SIZE,           \
+        .abi_minor = TN_ABI_MINOR,                                                       \
+        .host_minor_min = TN_ABI_MINOR,                                                  \
+        .id = plugin_id,                                                                 \
+        .name = plugin_id,                                                               \
+        .version = "1.0.0",                                                              \
+        .vendor = "tests",                                                               \
+        .licence = "Apache-2.0",                                                         \
+        .sanitizer = TN_SANITIZER_CURRENT,                                               \
+        __VA_ARGS__};                                                                    \
+    static tn_status odd_query(                                                          \
+        const struct tn_host_info *host, const struct tn_plugin **out) {                 \
+        (void)host;                                                                      \
+        *out = &odd_plugin;                                                              \
+        return TN_OK;                                                                    \
+    }
+
 #define FLOATS(...) ((const float[]){__VA_ARGS__})
 #define COUNT_OF(list) (sizeof(list) / sizeof *(list))
 

@@ -299,25 +299,8 @@ static tn_status odd_kernels(
     return TN_OK;
 }
 
-static const struct tn_plugin odd_plugin = {.struct_size = TN_PLUGIN_SIZE,
-    .abi_minor = TN_ABI_MINOR,
-    .host_minor_min = TN_ABI_MINOR,
-    .id = "org.tenon.odd",
-    .name = "odd",
-    .version = "1.0.0",
-    .vendor = "tests",
-    .licence = "Apache-2.0",
-    .sanitizer = TN_SANITIZER_CURRENT,
-    .capabilities = TN_PLUGIN_HAS_OPS | TN_PLUGIN_HAS_KERNELS,
-    .ops = odd_ops,
-    .kernels = odd_kernels};
-
-static tn_status odd_query(
-    const struct tn_host_info *host, const struct tn_plugin **out) {
-    (void)host;
-    *out = &odd_plugin;
-    return TN_OK;
-}
+TEST_PLUGIN("org.tenon.odd", .capabilities = TN_PLUGIN_HAS_OPS | TN_PLUGIN_HAS_KERNELS,
+    .ops = odd_ops, .kernels = odd_kernels)
 
 static void start_odd(const char *threads) {
     start_runtime(threads);

@@ -59,6 +59,62 @@ START_TEST(free_dimensions_are_fixed_by_a_setting) {
 }
 END_TEST
 
+/* Feeds a value to the input of a model that has only this one. */
+static tn_status feed(uint32_t kind, void *value) {
+    struct tn_value_ref ref = {.kind = kind, .as.ptr = value};
+    memset(&diag, 0, sizeof diag);
+    return tn_context_set_input(context, 0, &ref, &diag);
+}
+
+static struct tn_tensor vector(int32_t dtype, void *data, const int64_t *n) {
+    struct tn_tensor t = {.data = data, .dims = n, .dtype = dtype, .rank = 1};
+    (void)tn_tensor_bytes(dtype, n, 1, &t.size);
+    return t;
+}
+
+START_TEST(what_a_sequence_holds_is_checked_too) {
+    int64_t two = 2, numbers[2] = {1, 2};
+    struct tn_tensor good = vector(TN_FLOAT, numbers, &two),
+                     bad = vector(TN_INT64, numbers, &two), cut = good;
+    struct tn_value_ref items[2] = {{.kind = TN_KIND_TENSOR, .as.tensor = &good},
+        {.kind = TN_KIND_TENSOR, .as.tensor = &bad}};
+    struct tn_sequence sequence = {items, 2, TN_KIND_TENSOR, TN_FLOAT};
+    open_session(FAKE_HEADER "g (seq(float[N]) x, float[2] z) => (float[2] y) {"
+                             " y = fake.Noise(z) }");
+    assert_fails(feed(TN_KIND_SEQUENCE, &sequence), diag, TN_INVALID_ARGUMENT,
+        "input 'x' holds a int64[2], but the model wants sequence of float");
+    cut.size = 4;
+    items[1].as.tensor = &cut;
+    assert_fails(feed(TN_KIND_SEQUENCE, &sequence), diag, TN_INVALID_ARGUMENT, "4 bytes");
+    items[1] = (struct tn_value_ref){.kind = TN_KIND_SEQUENCE, .as.sequence = &sequence};
+    assert_fails(
+        feed(TN_KIND_SEQUENCE, &sequence), diag, TN_INVALID_ARGUMENT, "another kind");
+    items[1] = (struct tn_value_ref){0};
+    assert_fails(
+        feed(TN_KIND_SEQUENCE, &sequence), diag, TN_INVALID_ARGUMENT, "another kind");
+    assert_fails(feed(TN_KIND_TENSOR, &good), diag, TN_INVALID_ARGUMENT,
+        "a value of kind 1, but the model wants sequence of float");
+    items[1] = items[0];
+    assert_ok(feed(TN_KIND_SEQUENCE, &sequence), diag);
+}
+END_TEST
+
+START_TEST(a_map_needs_one_value_for_each_key) {
+    int64_t two = 2, one = 1, keys[2] = {1, 2};
+    float values[2] = {1, 2};
+    struct tn_map map = {vector(TN_INT64, keys, &two), vector(TN_FLOAT, values, &one)};
+    open_session(FAKE_HEADER "g (map(int64, float) x, float[2] z) => (float[2] y) {"
+                             " y = fake.Noise(z) }");
+    assert_fails(
+        feed(TN_KIND_MAP, &map), diag, TN_INVALID_ARGUMENT, "one value for each key");
+    map.keys.dtype = TN_FLOAT;
+    assert_fails(feed(TN_KIND_MAP, &map), diag, TN_INVALID_ARGUMENT, "holds a float[2]");
+    map.keys.dtype = TN_INT64;
+    map.values = vector(TN_FLOAT, values, &two);
+    assert_ok(feed(TN_KIND_MAP, &map), diag);
+}
+END_TEST
+
 /* ---- limits, cancel, deadline -------------------------------------------------------- */
 
 START_TEST(limits_stop_what_is_too_large) {
@@ -104,6 +160,24 @@ static void *cancel_until_done(void *arg) {
         tn_context_cancel(context);
     return NULL;
 }
+
+START_TEST(a_loop_that_turns_too_often_is_stopped) {
+    static const char text[] = FAKE_HEADER
+        "g (int64 n, float[2] x) => (float[2] y) { y = fake.Repeat(n, x) <body = t ("
+        "int64 i, float[2] s) => (float[2] r) { r = fake.Noise(s) }> }";
+    static const float x[] = {1, 2};
+    assert_ok(try_session(text, "limits.iterations", "10"), diag);
+    assert_ok(tn_context_create(session, &context, &diag), diag);
+    set_floats(1, x, 2);
+    assert_ok(try_input(0, TN_INT64, &turns, NULL, 0), diag);
+    for (turns = 9; turns <= 11; turns++) {
+        memset(&diag, 0, sizeof diag);
+        ck_assert_int_eq(tn_context_run(context, NULL, &diag),
+            turns <= 10 ? TN_OK : TN_LIMIT_EXCEEDED);
+    }
+    ck_assert_ptr_nonnull(strstr(diag.message, "limits.iterations"));
+}
+END_TEST
 
 START_TEST(a_run_is_cancelled_from_another_thread) {
     pthread_t thread;
@@ -308,24 +382,8 @@ static tn_status odd_providers(
     return TN_OK;
 }
 
-static const struct tn_plugin odd_plugin = {.struct_size = TN_PLUGIN_SIZE,
-    .abi_minor = TN_ABI_MINOR,
-    .host_minor_min = TN_ABI_MINOR,
-    .id = "org.tenon.odd",
-    .name = "odd",
-    .version = "1.0.0",
-    .vendor = "tests",
-    .licence = "Apache-2.0",
-    .sanitizer = TN_SANITIZER_CURRENT,
-    .capabilities = TN_PLUGIN_HAS_PROVIDERS,
-    .providers = odd_providers};
-
-static tn_status odd_query(
-    const struct tn_host_info *host, const struct tn_plugin **out) {
-    (void)host;
-    *out = &odd_plugin;
-    return TN_OK;
-}
+TEST_PLUGIN(
+    "org.tenon.odd", .capabilities = TN_PLUGIN_HAS_PROVIDERS, .providers = odd_providers)
 
 static tn_status claim_in_group_1(const struct tn_graph_api *api,
     const struct tn_graph *graph, const struct tn_verdict_sink *sink, const char *op) {
@@ -515,9 +573,12 @@ END_TEST
 static void add_tests(TCase *tests) {
     tcase_add_checked_fixture(tests, set_up_odd, tear_down_runtime);
     tcase_add_test(tests, an_input_that_does_not_fit_is_named_with_the_remedy);
+    tcase_add_test(tests, what_a_sequence_holds_is_checked_too);
+    tcase_add_test(tests, a_map_needs_one_value_for_each_key);
     tcase_add_test(tests, one_symbol_has_one_size_in_a_run);
     tcase_add_test(tests, free_dimensions_are_fixed_by_a_setting);
     tcase_add_test(tests, limits_stop_what_is_too_large);
+    tcase_add_test(tests, a_loop_that_turns_too_often_is_stopped);
     tcase_add_test(tests, a_run_is_cancelled_from_another_thread);
     tcase_add_test(tests, a_deadline_ends_a_run);
     tcase_add_test(tests, options_of_an_unknown_kind_are_refused);
