@@ -1,6 +1,8 @@
 /* The table of settings and its values: see conf_value.h. */
 #include "core/conf/conf_value.h"
 
+#include "core/base/nearest.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,37 +48,11 @@ const char *tn__conf_map_alias(const struct tn__conf_alias *alias, const char *v
     }
 }
 
-/* Levenshtein distance, at most 63 characters of each. */
-static unsigned distance(const char *a, const char *b) {
-    enum { MOST = 63 };
-    unsigned row[MOST + 1], n = (unsigned)strnlen(a, MOST),
-                            m = (unsigned)strnlen(b, MOST);
-    for (unsigned j = 0; j <= m; j++)
-        row[j] = j;
-    for (unsigned i = 1; i <= n; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= m; j++) {
-            unsigned change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            unsigned step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = change < step ? change : step;
-        }
-    }
-    return row[m];
-}
-
 const char *tn__conf_nearest(const char *key) {
-    const char *best = NULL;
-    unsigned least = (unsigned)strlen(key) / 2 + 1;
-    for (uint32_t k = 0; k < TN_KEY_COUNT; k++) {
-        unsigned d = distance(key, tn__conf_keys[k].key);
-        if (d < least) {
-            least = d;
-            best = tn__conf_keys[k].key;
-        }
-    }
-    return best;
+    struct tn__nearest nearest = tn__nearest_start(key);
+    for (uint32_t k = 0; k < TN_KEY_COUNT; k++)
+        tn__nearest_offer(&nearest, tn__conf_keys[k].key);
+    return tn__nearest_get(&nearest);
 }
 
 bool tn__conf_parse_int(const char *text, int64_t *out) {

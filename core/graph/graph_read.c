@@ -58,8 +58,11 @@ tn_status tn__node_context(
     struct tn_diag *diag, const struct tn__node *node, tn_status status) {
     char buf[2 * TN_DIAG_NAME_SIZE];
     if (status == TN_OK || !diag) return status;
-    if (diag->node[0] == '\0')
-        tn__diag_name(diag, diag->node, tn__node_label(node, buf, sizeof buf));
+    if (diag->node[0] == '\0') {
+        bool named = node->view.name[0] != '\0';
+        tn__diag_name(diag, diag->node,
+            named ? node->view.name : tn__node_label(node, buf, sizeof buf));
+    }
     if (diag->op[0] == '\0')
         tn__diag_name(diag, diag->op, tn__node_op_label(node, buf, sizeof buf));
     return status;

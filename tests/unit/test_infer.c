@@ -112,7 +112,7 @@ START_TEST(a_contradiction_names_both_types_and_the_node) {
     output("y");
     assert_fails(infer(), diag, TN_INVALID_MODEL, "float[N, 5]");
     ck_assert_ptr_nonnull(strstr(diag.message, "float[N, 4]"));
-    ck_assert_str_eq(diag.node, "'Copy'");
+    ck_assert_str_eq(diag.node, "Copy");
     ck_assert_str_eq(diag.tensor, "y");
 }
 END_TEST
