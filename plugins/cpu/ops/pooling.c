@@ -107,7 +107,8 @@ struct axis {
 /* One call; what the loops read. */
 struct plan {
     enum kind kind;
-    const struct tn_pool_kernels *pixels; /* f32 with channels to fill vectors, else NULL */
+    const struct tn_pool_kernels
+        *pixels; /* f32 with channels to fill vectors, else NULL */
     bool include_pad;
     uint32_t axes;
     struct axis axis[TN_WINDOW_RANK];
@@ -183,8 +184,8 @@ enum {
 #define ACC double
 #define LOWEST (-INFINITY)
 #define NAME(x) x##_f32
-#include "ops/pooling_mean_tmpl.h"
 #include "ops/pooling_max_tmpl.h"
+#include "ops/pooling_mean_tmpl.h"
 #undef T
 #undef ACC
 #undef LOWEST
@@ -194,8 +195,8 @@ enum {
 #define ACC double
 #define LOWEST (-(double)INFINITY)
 #define NAME(x) x##_f64
-#include "ops/pooling_mean_tmpl.h"
 #include "ops/pooling_max_tmpl.h"
+#include "ops/pooling_mean_tmpl.h"
 #undef T
 #undef ACC
 #undef LOWEST
@@ -318,10 +319,12 @@ struct job {
     const struct tn_run_args *args;
     pool_fn *fn;
     size_t elem;
+    const struct tn_pool_kernels *kernels;
 };
 
 /* One output pixel with all its channels; false when the window is too large for it. */
-static bool run_pixel(const struct plan *plan, const float *x, float *y, size_t position) {
+static bool run_pixel(
+    const struct plan *plan, const float *x, float *y, size_t position) {
     const float *pixels[PIXEL_TAPS];
     uint32_t last = plan->axes - 1;
     struct taps taps;
@@ -371,18 +374,60 @@ static void run(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     }
 }
 
+enum { MOST_TAPS = 1024 }; /* whose addresses are listed */
+
+/* Pixels with their channels together, through the kernels. */
+static void run_pixels(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct job *job = arg;
+    const struct plan *plan = job->plan;
+    const float *x = job->args->inputs[0].as.tensor->data;
+    float *y = job->args->outputs[0].as.tensor->data;
+    const float *list[MOST_TAPS];
+    uint32_t last = plan->axes - 1;
+    (void)worker;
+    for (size_t i = (size_t)begin; i < (size_t)end; i++) {
+        const float *image = x + i / plan->out_plane * plan->in_plane * plan->inner;
+        int64_t at[TN_WINDOW_RANK];
+        struct taps taps;
+        size_t n = 0;
+        find_taps(plan, i % plan->out_plane, &taps);
+        for (int64_t row = next_row(plan, &taps, at, true); row >= 0;
+             row = next_row(plan, &taps, at, false))
+            for (int64_t t = taps.lo[last]; t < taps.hi[last]; t++)
+                list[n++] = image + (size_t)(row + taps.origin[last] +
+                                             t * plan->axis[last].dilation) *
+                                        plan->inner;
+        if (plan->kind == POOL_MAX)
+            job->kernels->max(y + i * plan->inner, list, n, plan->inner);
+        else
+            job->kernels->mean(
+                y + i * plan->inner, list, n, plan->inner, (double)taps.counted);
+    }
+}
+
+/* Whether the kernels can do this call. */
+static bool fits_kernels(const struct plan *plan, int32_t dtype) {
+    double taps = 1;
+    for (uint32_t i = 0; i < plan->axes; i++)
+        taps *= (double)plan->axis[i].kernel;
+    return dtype == TN_FLOAT && plan->inner > 1 && plan->kind != POOL_LP &&
+           taps <= MOST_TAPS;
+}
+
 static tn_status compute_pool(void *kernel, const struct tn_run_args *args) {
     const struct pool *pool = kernel;
     const struct plan *plan = args->state;
     const struct tn_tensor *x = args->inputs[0].as.tensor;
-    struct job job = {plan, args, NULL, tn_dtype_bits(x->dtype) / 8};
+    struct job job = {
+        plan, args, NULL, tn_dtype_bits(x->dtype) / 8, &pool->base.cpu->pool};
     for (size_t i = 0; i < TN_COUNT(types); i++)
         if (types[i].dtype == x->dtype) job.fn = types[i].fn[plan->kind];
     int64_t n = (int64_t)(plan->outer * plan->out_plane);
+    tn_parallel_fn body = fits_kernels(plan, x->dtype) ? run_pixels : run;
     if (n <= plan->grain)
-        run(&job, 0, n, 0);
+        body(&job, 0, n, 0);
     else
-        pool->base.host->parallel_for(pool->base.host->self, n, plan->grain, run, &job);
+        pool->base.host->parallel_for(pool->base.host->self, n, plan->grain, body, &job);
     return TN_OK;
 }
 

@@ -67,3 +67,31 @@ bool tn__scalar_of(const struct tn_tensor *t, double *out) {
         return false;
     return true;
 }
+
+static bool is_read(const struct tn_pass_ctx *ctx, const struct tn_node *node) {
+    for (uint32_t o = 0; o < node->n_outputs; o++) {
+        const tn_node_id *readers;
+        uint32_t n;
+        if (node->outputs[o] == TN_NO_ID) continue;
+        ctx->api->consumers(ctx->graph, node->outputs[o], &readers, &n);
+        if (n > 0 || ctx->api->is_visible(ctx->graph, node->outputs[o])) return true;
+    }
+    return false;
+}
+
+tn_status tn__remove_unread(const struct tn_pass_ctx *ctx, tn_node_id id) {
+    enum { MOST = 32 }; /* patterns are shorter; the rest is for the core's dead code */
+    tn_node_id pending[MOST];
+    uint32_t n = 1;
+    pending[0] = id;
+    while (n > 0) {
+        const struct tn_node *node = tn__pass_node(ctx, pending[--n]);
+        if (!node || is_read(ctx, node)) continue;
+        for (uint32_t i = 0; i < node->n_inputs && n < MOST - 1; i++) {
+            const struct tn_node *maker = tn__maker(ctx, node, i);
+            if (maker && maker->id != node->id) pending[n++] = maker->id;
+        }
+        TN_TRY(ctx->api->remove_node(ctx->graph, node->id, ctx->diag));
+    }
+    return TN_OK;
+}

@@ -16,7 +16,10 @@
 /* clang-format off */
 #define TN_PASSES(X) \
     X(conv_affine) \
+    X(conv_pad) \
     X(epilogue) \
+    X(gelu) \
+    X(layer_norm) \
     X(layout_nhwc) \
     X(matmul_add)
 
@@ -90,6 +93,9 @@ bool tn__same_shape(const struct tn_type *a, const struct tn_type *b);
 
 /* The number in a constant float or double scalar (any shape of one element). */
 bool tn__scalar_of(const struct tn_tensor *t, double *out);
+
+/* Removes node `id` when nothing reads it, and then what was made for it alone. */
+tn_status tn__remove_unread(const struct tn_pass_ctx *ctx, tn_node_id id);
 
 /* ---- attributes of new nodes ---------------------------------------------------------------- */
 
