@@ -12,13 +12,8 @@ TN_ATTR_TABLE(loop, LOOP_ATTRS)
 
 /* ---- values ----------------------------------------------------------------------------- */
 
-tn_status tn__control_copy(
-    const struct tn_run *run, void *dst, const struct tn_tensor *src) {
-    if (src->size == 0) return TN_OK;
-    memcpy(dst, src->data, src->size);
-    if (src->dtype != TN_STRING) return TN_OK;
-    struct tn_string *strings = dst;
-    int64_t n = tn_tensor_count(src);
+tn_status tn__control_own(
+    const struct tn_run *run, struct tn_string *strings, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         if (strings[i].size == 0) continue;
         char *bytes = run->alloc(run, strings[i].size, 1);
@@ -29,6 +24,14 @@ tn_status tn__control_copy(
         strings[i].data = bytes;
     }
     return TN_OK;
+}
+
+tn_status tn__control_copy(
+    const struct tn_run *run, void *dst, const struct tn_tensor *src) {
+    if (src->size == 0) return TN_OK;
+    memcpy(dst, src->data, src->size);
+    return src->dtype == TN_STRING ? tn__control_own(run, dst, tn_tensor_count(src))
+                                   : TN_OK;
 }
 
 tn_status tn__control_emit(
@@ -46,8 +49,8 @@ tn_status tn__control_emit(
 
 int tn__type_join(struct tn_type *a, const struct tn_type *b, int64_t *dims) {
     int changed = 0;
-    if (a->rank < 0 || a->kind != TN_KIND_TENSOR) return 0;
-    if (b->kind != TN_KIND_TENSOR || b->rank != a->rank || a->rank > TN_RANK_MAX) {
+    if (a->rank < 0 || a->kind == TN_KIND_ABSENT) return 0;
+    if (b->kind != a->kind || b->rank != a->rank || a->rank > TN_RANK_MAX) {
         a->rank = -1;
         a->dims = NULL;
         return 1;
@@ -71,7 +74,7 @@ tn_status tn__infer_carried(const struct tn_infer *infer, struct tn_graph *body,
         for (uint32_t i = 0; i < n_carried; i++) {
             struct tn_type *in = &types[in_at + i];
             const struct tn_type *back = &out_types[out_at + i];
-            if (in->kind != TN_KIND_TENSOR || in->rank < 0) continue;
+            if (in->kind == TN_KIND_ABSENT || in->rank < 0) continue;
             if (turn > 1 || in->rank > TN_RANK_MAX) { /* dims keep changing */
                 int64_t unused[TN_RANK_MAX];
                 struct tn_type probe = *in;
@@ -316,6 +319,7 @@ struct loop {
     struct tn_value_ref *in;  /* turn, condition, carried … */
     struct tn_value_ref *out; /* condition, carried …, scan elements */
     struct stack *stacks;
+    struct tn_optional *optionals; /* [n_carried] */
     struct tn_tensor turn_tensor, cond_tensor;
     int64_t turn;
     uint8_t cond;
@@ -329,7 +333,10 @@ static tn_status loop_start(struct loop *loop) {
     loop->in = ref_array(run, kernel->n_carried + 2);
     loop->out = ref_array(run, kernel->n_carried + kernel->n_scans + 1);
     loop->stacks = run->alloc(run, (kernel->n_scans + 1) * sizeof *loop->stacks, 16);
-    if (!loop->in || !loop->out || !loop->stacks) return no_memory(run->diag);
+    loop->optionals =
+        run->alloc(run, (kernel->n_carried + 1) * sizeof *loop->optionals, 16);
+    if (!loop->in || !loop->out || !loop->stacks || !loop->optionals)
+        return no_memory(run->diag);
     for (uint32_t i = 0; i < kernel->n_scans; i++) {
         memset(&loop->stacks[i], 0, sizeof loop->stacks[i]);
         loop->stacks[i].type = kernel->scans[i];
@@ -349,6 +356,27 @@ static tn_status loop_start(struct loop *loop) {
     return TN_OK;
 }
 
+/* Hands a carried value to the next turn; into an optional when the loop began with one. */
+static void carry(struct loop *loop, uint32_t i) {
+    const struct tn_value_ref *begun = &loop->args->inputs[2 + i];
+    const struct tn_value_ref *value = &loop->out[1 + i];
+    loop->in[2 + i] = *value;
+    if (begun->kind != TN_KIND_OPTIONAL || value->kind == TN_KIND_OPTIONAL) return;
+    loop->optionals[i] = *begun->as.optional;
+    loop->optionals[i].value = *value;
+    loop->in[2 + i] = (struct tn_value_ref){TN_KIND_OPTIONAL, 0, {&loop->optionals[i]}};
+}
+
+/* Output i is the carried value, taken out of such an optional again. */
+static tn_status emit_carried(const struct loop *loop, uint32_t i) {
+    const struct tn_value_ref *value = &loop->in[2 + i];
+    uint32_t wanted = loop->args->outputs[i].kind;
+    if (value->kind == TN_KIND_OPTIONAL && wanted != TN_KIND_OPTIONAL &&
+        value->as.optional->value.kind == wanted)
+        value = &value->as.optional->value;
+    return tn__control_emit(loop->args, i, value);
+}
+
 static tn_status loop_turn(struct loop *loop) {
     const struct loop_kernel *kernel = loop->kernel;
     const struct tn_run *run = loop->args->run;
@@ -364,7 +392,7 @@ static tn_status loop_turn(struct loop *loop) {
     for (uint32_t i = 0; i < kernel->n_scans; i++)
         TN_TRY(stack_push(run, &loop->stacks[i], &loop->out[1 + kernel->n_carried + i]));
     for (uint32_t i = 0; i < kernel->n_carried; i++)
-        loop->in[2 + i] = loop->out[1 + i];
+        carry(loop, i);
     loop->cond = *(const uint8_t *)cond->as.tensor->data != 0;
     loop->turn++;
     return TN_OK;
@@ -380,7 +408,7 @@ static tn_status compute_loop(void *object, const struct tn_run_args *args) {
     while (loop.turn < n && loop.cond)
         TN_TRY(loop_turn(&loop));
     for (uint32_t i = 0; i < loop.kernel->n_carried; i++)
-        TN_TRY(tn__control_emit(args, i, &loop.in[2 + i]));
+        TN_TRY(emit_carried(&loop, i));
     for (uint32_t i = 0; i < loop.kernel->n_scans; i++) {
         const struct stack *stack = &loop.stacks[i];
         struct tn_tensor *out;

@@ -11,6 +11,8 @@ tn_status tn__control_emit(
  * of the run. */
 tn_status tn__control_copy(
     const struct tn_run *run, void *dst, const struct tn_tensor *src);
+/* Gives the bytes of n strings memory that lives until the end of the run. */
+tn_status tn__control_own(const struct tn_run *run, struct tn_string *strings, int64_t n);
 
 /* Weakens *a to what also holds for b: unequal dims become unknown, unequal ranks too.
  * dims[] (TN_RANK_MAX) takes the result's dims. 1 when it changed. */

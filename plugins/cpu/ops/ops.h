@@ -72,6 +72,7 @@ struct tn__family {
     X(nms) \
     X(nonlinear) \
     X(norm) \
+    X(optional) \
     X(pool) \
     X(pow) \
     X(quantize) \
@@ -81,6 +82,9 @@ struct tn__family {
     X(scan) \
     X(scatter) \
     X(select) \
+    X(sequence) \
+    X(sequence_map) \
+    X(sequence_split) \
     X(shape_view) \
     X(slice_pad) \
     X(softmax) \
