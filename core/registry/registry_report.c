@@ -81,40 +81,108 @@ static void support_text(const struct tn__registry *registry, struct tn_text *ou
     }
 }
 
+/* "name":"float, int32" of a mask; the text is empty when the mask is. */
+static void mask_json(
+    struct tn_text *out, const char *before, const char *name, uint64_t types) {
+    char text[400];
+    json_field(out, before, name);
+    json_field(out, ":", types ? tn__types_text(types, text, sizeof text) : "");
+}
+
 static void kernel_json(const struct tn__kernel_row *row, struct tn_text *out) {
     const struct tn_kernel_def *def = row->def;
     json_field(out, "{\"provider\":", def->provider);
     tn__text_printf(out, ",\"since\":%d", def->since);
     if (def->name) json_field(out, ",\"name\":", def->name);
     tn__text_puts(out, ",\"types\":{");
-    for (uint32_t i = 0; i < def->n_types; i++) {
-        char types[400];
-        json_field(out, i ? "," : "", def->types[i].name);
-        json_field(out, ":", tn__types_text(def->types[i].types, types, sizeof types));
+    for (uint32_t i = 0; i < def->n_types; i++)
+        mask_json(out, i ? "," : "", def->types[i].name, def->types[i].types);
+    json_field(out, "},\"plugin\":", row->plugin->desc->id);
+    tn__text_puts(out, "}");
+}
+
+/* Versions that `wanted` picks: all, those that rewrite the version before, those whose
+ * models are refused. */
+enum { ALL_VERSIONS, UPGRADES, DEPRECATED };
+
+static void versions_json(
+    struct tn_text *out, const char *label, const struct tn_op_def *def, int wanted) {
+    const char *between = "";
+    tn__text_printf(out, ",\"%s\":[", label);
+    for (uint32_t i = 0; i < def->n_versions; i++) {
+        const struct tn_op_version *v = &def->versions[i];
+        if (wanted == UPGRADES && !v->upgrade) continue;
+        if (wanted == DEPRECATED && !(v->flags & TN_VERSION_DEPRECATED)) continue;
+        tn__text_printf(out, "%s%d", between, v->since);
+        between = ",";
     }
-    tn__text_puts(out, "}}");
+    tn__text_puts(out, "]");
+}
+
+/* What the newest version takes: formals with their variables, and what these range over.
+ */
+static void schema_json(const struct tn_op_def *def, struct tn_text *out) {
+    const struct {
+        const char *label;
+        const struct tn_formal *formals;
+        uint32_t n;
+    } sides[] = {{"inputs", def->inputs, def->n_inputs},
+        {"outputs", def->outputs, def->n_outputs}};
+    for (size_t side = 0; side < 2; side++) {
+        tn__text_printf(out, ",\"%s\":{", sides[side].label);
+        for (uint32_t i = 0; i < sides[side].n; i++) {
+            const struct tn_formal *f = &sides[side].formals[i];
+            if (!f->type_var) {
+                mask_json(out, i ? "," : "", f->name, f->types);
+                continue;
+            }
+            json_field(out, i ? "," : "", f->name);
+            json_field(out, ":", f->type_var);
+        }
+        tn__text_puts(out, "}");
+    }
+    tn__text_puts(out, ",\"type_vars\":{");
+    for (uint32_t i = 0; i < def->n_type_vars; i++) {
+        const struct tn_type_var *var = &def->type_vars[i];
+        json_field(out, i ? "," : "", var->name);
+        mask_json(out, ":{", "tensors", var->tensors);
+        mask_json(out, ",", "sequences", var->sequences);
+        mask_json(out, ",", "optionals", var->optionals & ~(UINT64_C(1) << 63));
+        mask_json(out, ",", "maps", var->maps);
+        tn__text_printf(
+            out, ",\"optional_sequences\":%s}", var->optionals >> 63 ? "true" : "false");
+    }
+    tn__text_puts(out, "}");
+}
+
+static void operator_json(const struct tn__op_entry *e, struct tn_text *out) {
+    const struct tn_op_def *def = e->def;
+    json_field(out, "\"domain\":", tn__domain_label(e->domain));
+    json_field(out, ",\"name\":", e->op_type);
+    versions_json(out, "versions", def, ALL_VERSIONS);
+    tn__text_printf(out, ",\"expands\":%s,\"kernels\":[",
+        def->expansion || def->expand ? "true" : "false");
+    for (const struct tn__kernel_row *row = e->rows; row; row = row->older) {
+        if (row != e->rows) tn__text_puts(out, ",");
+        kernel_json(row, out);
+    }
+    json_field(out, "],\"plugin\":", e->def_plugin->desc->id);
+    versions_json(out, "upgrades", def, UPGRADES);
+    versions_json(out, "deprecated", def, DEPRECATED);
+    schema_json(def, out);
 }
 
 static void support_json(const struct tn__registry *registry, struct tn_text *out) {
-    const char *before = "{\"operators\":[{\"domain\":";
+    const char *before = "{";
+    tn__text_puts(out, "{\"operators\":[");
     for (uint32_t i = 0; i < registry->n_entries; i++) {
-        const struct tn__op_entry *e = registry->entries[i];
-        if (!e->def) continue;
-        json_field(out, before, tn__domain_label(e->domain));
-        before = ",{\"domain\":";
-        json_field(out, ",\"name\":", e->op_type);
-        tn__text_puts(out, ",\"versions\":[");
-        for (uint32_t v = 0; v < e->def->n_versions; v++)
-            tn__text_printf(out, "%s%d", v ? "," : "", e->def->versions[v].since);
-        tn__text_printf(out, "],\"expands\":%s,\"kernels\":[",
-            e->def->expansion || e->def->expand ? "true" : "false");
-        for (const struct tn__kernel_row *row = e->rows; row; row = row->older) {
-            if (row != e->rows) tn__text_puts(out, ",");
-            kernel_json(row, out);
-        }
-        tn__text_puts(out, "]}");
+        if (!registry->entries[i]->def) continue;
+        tn__text_puts(out, before);
+        operator_json(registry->entries[i], out);
+        tn__text_puts(out, "}");
+        before = ",{";
     }
-    tn__text_puts(out, before[0] == '{' ? "{\"operators\":[]}\n" : "]}\n");
+    tn__text_puts(out, "]}\n");
 }
 
 tn_status tn__registry_report(struct tn__registry *registry, uint32_t report,
