@@ -28,6 +28,7 @@ struct test {
 
 struct options {
     const char *data, *level, *isa, *expected, *result, *filter, *setting;
+    const char *expected_too; /* more expected failures, of this way of running alone */
     bool update;
     int jobs;
 };
