@@ -75,6 +75,8 @@ static tn_status prepack_input(
         copy = take_spare(packing, t->size);
         if (!copy) return tn__fail_memory(&job->diag, "a constant to pack", t->size);
         aligned.data = memcpy(copy->data, t->data, t->size);
+        /* before packing, so that three copies are never in memory at once */
+        tn__model_forget(packing->plan->model, t->data, t->size);
     }
     tn_status status =
         unit->def->prepack(unit->kernel, input, &aligned, &sink, &result, &job->diag);
@@ -83,7 +85,7 @@ static tn_status prepack_input(
     tn__weights_ready(unit->weights, before);
     if (result == TN_PREPACK_DROP && input < 64)
         unit->packed_inputs |= UINT64_C(1) << input;
-    if (result == TN_PREPACK_DROP || copy)
+    if (result == TN_PREPACK_DROP || copy) /* the sharing of weights looked at it too */
         tn__model_forget(packing->plan->model, t->data, t->size);
     return TN_OK;
 }
