@@ -52,6 +52,7 @@ struct tn__family {
 /* clang-format off */
 #define TN_FAMILIES(X) \
     X(argreduce) \
+    X(batch_norm) \
     X(binary) \
     X(bitwise) \
     X(cast) \

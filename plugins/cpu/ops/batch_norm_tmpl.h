@@ -1,4 +1,4 @@
-/* The loops of normalization.c for one float type T; sums are taken in double. */
+/* The loops of batch_norm.c for one float type T; sums are taken in double. */
 
 /* Statistics of channel c over the batch and the inner elements. */
 static void NAME(batch_moments)(
