@@ -11,10 +11,12 @@
     X(S, FLOAT, epsilon, 1e-5f)                                                          \
     X(S, FLOAT, momentum, 0.9f)                                                          \
     X(S, INT, training_mode, 0)
+#define MEAN_VARIANCE_ATTRS(X, S) X(S, INTS, axes, )
 #define LP_ATTRS(X, S) X(S, INT, axis, -1) X(S, INT, p, 2)
 /* clang-format on */
 TN_ATTR_TABLE(batch, BATCH_ATTRS)
 TN_ATTR_TABLE(lp, LP_ATTRS)
+TN_ATTR_TABLE(mean_variance, MEAN_VARIANCE_ATTRS)
 
 static tn_status infer_same(const struct tn_infer *infer) {
     return tn_infer_like(infer, 0, 0);
@@ -195,6 +197,14 @@ static tn_status upgrade_batch_14(const struct tn_rewrite *rw) {
 /* ---- tables ------------------------------------------------------------------------------ */
 
 /* clang-format off */
+/* Distances from the mean before they are squared: E(x²) - E(x)² would cancel. */
+static const char mean_variance_text[] =
+    TN_BODY "f <axes: ints = [0, 2, 3]> (X) => (Y) {\nk = Constant <value_ints: ints = @axes> ()\n"
+    "wide = Constant <value: tensor = float {1e-9}> ()\neps = CastLike (wide, X)\n"
+    "mean = ReduceMean (X, k)\nd = Sub (X, mean)\nsquare = Mul (d, d)\n"
+    "variance = ReduceMean (square, k)\ndeviation = Sqrt (variance)\n"
+    "divisor = Add (deviation, eps)\nY = Div (d, divisor)\n}";
+
 #define OPTIONAL 0, TN_FORMAL_OPTIONAL
 static const struct tn_op_def defs[] = {
     {TN_DEF("", "BatchNormalization"),
@@ -205,6 +215,9 @@ static const struct tn_op_def defs[] = {
         TN_OUTPUTS({"Y", "T"}, {"running_mean", "T2", OPTIONAL}, {"running_var", "T2", OPTIONAL}),
         TN_TYPE_VARS({"T", TN_TYPES_FLOATS}, {"T1", TN_TYPES_FLOATS}, {"T2", TN_TYPES_FLOATS}),
         TN_ATTRS(batch), .infer = infer_batch},
+    {TN_DEF("", "MeanVarianceNormalization"), TN_VERSIONS({9}, {13}),
+        TN_INPUTS({"X", "T"}), TN_OUTPUTS({"Y", "T"}), TN_TYPE_VARS({"T", TN_TYPES_FLOATS}),
+        TN_ATTRS(mean_variance), .infer = infer_same, .expansion = mean_variance_text},
     {TN_DEF("", "LpNormalization"), TN_VERSIONS({1}, {22}),
         TN_INPUTS({"input", "T"}), TN_OUTPUTS({"output", "T"}),
         TN_TYPE_VARS({"T", TN_TYPES_FLOATS}), TN_ATTRS(lp), .infer = infer_same},

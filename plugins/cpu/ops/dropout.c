@@ -129,7 +129,6 @@ static const struct tn_op_def defs[] = {
     {TN_DEF("", "Dropout"),
         TN_VERSIONS({1}, {6, 0, tn__upgrade_drop_consumed}, {7, 0, upgrade_dropout_7},
             {10, 0, upgrade_dropout_10}, {12, 0, upgrade_dropout_12}, {13}, {22}),
-        .flags = TN_OP_NONDETERMINISTIC,
         TN_INPUTS({"data", "T"}, {"ratio", "T1", 0, TN_FORMAL_OPTIONAL},
             {"training_mode", NULL, TN_BIT(BOOL), TN_FORMAL_OPTIONAL}),
         TN_OUTPUTS({"output", "T"}, {"mask", NULL, TN_BIT(BOOL), TN_FORMAL_OPTIONAL}),
