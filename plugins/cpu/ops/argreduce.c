@@ -35,36 +35,33 @@ static tn_status infer_arg(const struct tn_infer *infer) {
 
 /* ---- lines by element type ----------------------------------------------------------------- */
 
-/* Position of the best of n elements `step` apart; sign 1: greatest, -1: least. */
-typedef int64_t arg_line_fn(
-    const void *src, int64_t step, int64_t n, bool least, bool last);
+/* Positions of the best elements of `lines` neighbouring lines of n elements each, whose
+ * elements are `step` apart. */
+typedef void arg_lines_fn(const void *src, int64_t step, int64_t n, bool least, bool last,
+    int64_t *dst, int64_t lines);
 
-/* x != x is NaN; for integers it is never true. */
+/* Row after row, so that memory is read in order. x != x is NaN, for integers never true. */
 /* clang-format off */
-#define ARG_LINE(name, type) \
-    static int64_t arg_##name( \
-        const void *src, int64_t step, int64_t n, bool least, bool last) { \
+#define ARG_LINES(name, type) \
+    static void arg_##name(const void *src, int64_t step, int64_t n, bool least, bool last, \
+        int64_t *dst, int64_t lines) { \
         const type *x = src; \
-        type best = x[0]; \
-        int64_t at = 0; \
-        for (int64_t i = 1; i < n; i++) { \
-            type value = x[i * step]; \
-            bool above = value > best || (value != value && best == best); \
-            bool below = value < best || (best != best && value == value); \
-            if ((least ? below : above) || (last && !above && !below)) { \
-                best = value; \
-                at = i; \
+        for (int64_t j = 0; j < lines; j++) dst[j] = 0; \
+        for (int64_t i = 1; i < n; i++) \
+            for (int64_t j = 0; j < lines; j++) { \
+                type value = x[i * step + j], best = x[dst[j] * step + j]; \
+                bool above = value > best || (value != value && best == best); \
+                bool below = value < best || (best != best && value == value); \
+                if ((least ? below : above) || (last && !above && !below)) dst[j] = i; \
             } \
-        } \
-        return at; \
     }
 #define ARG_TYPES(X) \
     X(f32, float) X(f64, double) X(i8, int8_t) X(i16, int16_t) X(i32, int32_t) X(i64, int64_t) \
     X(u8, uint8_t) X(u16, uint16_t) X(u32, uint32_t) X(u64, uint64_t)
-ARG_TYPES(ARG_LINE)
-#undef ARG_LINE
+ARG_TYPES(ARG_LINES)
+#undef ARG_LINES
 
-static arg_line_fn *const arg_lines[TN_DTYPE_COUNT] = {
+static arg_lines_fn *const arg_lines[TN_DTYPE_COUNT] = {
     [TN_FLOAT] = arg_f32, [TN_DOUBLE] = arg_f64, [TN_INT8] = arg_i8, [TN_INT16] = arg_i16,
     [TN_INT32] = arg_i32, [TN_INT64] = arg_i64, [TN_UINT8] = arg_u8, [TN_UINT16] = arg_u16,
     [TN_UINT32] = arg_u32, [TN_UINT64] = arg_u64,
@@ -76,7 +73,7 @@ static arg_line_fn *const arg_lines[TN_DTYPE_COUNT] = {
 struct arg_kernel {
     struct tn__kernel base;
     struct arg_attrs attrs;
-    arg_line_fn *line;
+    arg_lines_fn *lines;
     int32_t from,
         elem; /* type of the input and of the lines: narrow floats are widened */
     bool least;
@@ -87,8 +84,8 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct arg_kernel *kerne
     kernel->from = kernel->elem = ctx->inputs[0].dtype;
     kernel->least = strcmp(ctx->node->op_type, "ArgMin") == 0;
     if (TN_TYPES_NARROW_FLOATS >> kernel->from & 1) kernel->elem = TN_FLOAT;
-    kernel->line = arg_lines[kernel->elem];
-    if (kernel->line) return TN_OK;
+    kernel->lines = arg_lines[kernel->elem];
+    if (kernel->lines) return TN_OK;
     return tn_fail(
         ctx->diag, TN_UNSUPPORTED, "no kernel for type %s", tn_dtype_name(kernel->from));
 }
@@ -106,6 +103,8 @@ static tn_status workspace(
     return TN_OK;
 }
 
+enum { BLOCK = 256 };
+
 struct arg_job {
     const struct arg_kernel *kernel;
     struct tn__lines lines;
@@ -118,10 +117,14 @@ static void arg_piece(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     const struct arg_kernel *kernel = job->kernel;
     uint32_t size = tn_dtype_bits(kernel->elem) / 8;
     (void)worker;
-    for (int64_t i = begin; i < end; i++)
-        job->dst[i] =
-            kernel->line(job->src + tn__line_at(&job->lines, i) * size, job->lines.inner,
-                job->lines.n, kernel->least, kernel->attrs.select_last_index != 0);
+    for (int64_t i = begin; i < end;) { /* lines side by side go together */
+        int64_t inner = job->lines.inner, lines = inner - i % inner;
+        if (lines > end - i) lines = end - i;
+        if (lines > BLOCK) lines = BLOCK; /* what the L1 cache holds of every row */
+        kernel->lines(job->src + tn__line_at(&job->lines, i) * size, inner, job->lines.n,
+            kernel->least, kernel->attrs.select_last_index != 0, job->dst + i, lines);
+        i += lines;
+    }
 }
 
 static tn_status compute(void *object, const struct tn_run_args *args) {

@@ -103,11 +103,11 @@ static tn_status expand_cast_like(const struct tn_rewrite *rw) {
     uint32_t n_attrs = 1;
     for (uint32_t i = 0; i < node->n_attrs && n_attrs < 3; i++)
         attrs[n_attrs++] = node->attrs[i];
-    tn_value_id input = node->inputs[0], output = node->outputs[0], cast;
+    tn_value_id input = node->inputs[0], cast;
     tn_node_id id;
     TN_TRY(rw->api->add_node(rw->graph, rw->node, rw->node, "", "Cast", 0, &input, 1,
         attrs, n_attrs, &cast, 1, &id, rw->diag));
-    return rw->api->replace_uses(rw->graph, output, cast, rw->diag);
+    return tn__expand_done(rw, cast);
 }
 
 /* ---- kernel --------------------------------------------------------------------------- */

@@ -78,6 +78,32 @@ static tn_status create_gelu(const struct tn_kernel_ctx *ctx, void **out) {
 
 /* ---- bodies --------------------------------------------------------------------------- */
 
+/* x/2 (1 + erf(x / sqrt 2)), or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
+static tn_status expand_gelu(const struct tn_rewrite *rw) {
+    tn_value_id x = rw->api->node(rw->graph, rw->node)->inputs[0], factor, inner = x,
+                half, one;
+    struct gelu_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(gelu, rw->api->node(rw->graph, rw->node), &attrs, rw->diag));
+    bool tangent = tn_string_is(attrs.approximate, "tanh");
+    if (tangent) {
+        tn_value_id square, cubic;
+        TN_TRY(tn__expand_scalar(rw, 0.044715f, x, &factor));
+        TN_TRY(tn__expand_node(rw, "Mul", x, x, &square));
+        TN_TRY(tn__expand_node(rw, "Mul", square, x, &cubic));
+        TN_TRY(tn__expand_node(rw, "Mul", cubic, factor, &cubic));
+        TN_TRY(tn__expand_node(rw, "Add", x, cubic, &inner));
+    }
+    TN_TRY(tn__expand_scalar(rw, tangent ? 0.7978845608f : 0.7071067812f, x, &factor));
+    TN_TRY(tn__expand_scalar(rw, 0.5f, x, &half));
+    TN_TRY(tn__expand_scalar(rw, 1.0f, x, &one));
+    TN_TRY(tn__expand_node(rw, "Mul", inner, factor, &inner));
+    TN_TRY(tn__expand_node(rw, tangent ? "Tanh" : "Erf", inner, TN_NO_ID, &inner));
+    TN_TRY(tn__expand_node(rw, "Add", inner, one, &inner));
+    TN_TRY(tn__expand_node(rw, "Mul", inner, x, &inner));
+    TN_TRY(tn__expand_node(rw, "Mul", inner, half, &inner));
+    return tn__expand_done(rw, inner);
+}
+
 /* clang-format off */
 #define TEXT_CONSTANT(name, literal) \
     name "_f = Constant <value_float: float = " literal "> ()\n" \
@@ -170,7 +196,7 @@ static const struct tn_op_def defs[] = {
         .expansion = swish_text},
     {ACTIVATION("Shrink", "input", "output", TYPES_SHRINK, TN_VERSIONS({9})), TN_ATTRS(shrink),
         .expansion = shrink_text},
-    {ACTIVATION("Gelu", "X", "Y", TN_TYPES_FLOATS, TN_VERSIONS({20})), TN_ATTRS(gelu)},
+    {ACTIVATION("Gelu", "X", "Y", TN_TYPES_FLOATS, TN_VERSIONS({20})), TN_ATTRS(gelu), .expand = expand_gelu},
     {TN_DEF("", "SwiGLU"), TN_VERSIONS({28}), TN_INPUTS({"A", "T"}, {"B", "T"}),
         TN_OUTPUTS({"Y", "T"}), TN_TYPE_VARS({"T", TN_TYPES_FLOATS}), TN_ATTRS(alpha_1),
         .infer = tn__infer_same, .expansion = swiglu_text},

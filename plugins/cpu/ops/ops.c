@@ -72,6 +72,29 @@ tn_status tn__upgrade_ints_to_input(
     return rw->api->remove_attr(rw->graph, rw->node, name);
 }
 
+tn_status tn__expand_node(const struct tn_rewrite *rw, const char *op_type, tn_value_id a,
+    tn_value_id b, tn_value_id *out) {
+    const tn_value_id inputs[2] = {a, b};
+    tn_node_id id;
+    return rw->api->add_node(rw->graph, rw->node, rw->node, "", op_type, 0, inputs,
+        b == TN_NO_ID ? 1 : 2, NULL, 0, out, 1, &id, rw->diag);
+}
+
+tn_status tn__expand_scalar(
+    const struct tn_rewrite *rw, float value, tn_value_id like, tn_value_id *out) {
+    tn_value_id constant;
+    void *data;
+    TN_TRY(rw->api->add_constant(
+        rw->graph, "scalar", TN_FLOAT, NULL, 0, &constant, &data, rw->diag));
+    memcpy(data, &value, sizeof value);
+    return tn__expand_node(rw, "CastLike", constant, like, out);
+}
+
+tn_status tn__expand_done(const struct tn_rewrite *rw, tn_value_id value) {
+    const struct tn_node *node = rw->api->node(rw->graph, rw->node);
+    return rw->api->replace_uses(rw->graph, node->outputs[0], value, rw->diag);
+}
+
 tn_status tn__kernel_create(const struct tn_kernel_ctx *ctx, size_t size, void **out) {
     struct tn__kernel *kernel = ctx->host->alloc(ctx->host->self, size, 0, "cpu kernel");
     if (!kernel)

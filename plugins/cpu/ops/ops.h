@@ -181,6 +181,18 @@ tn_status tn__upgrade_append_axes(
 tn_status tn__upgrade_ints_to_input(
     const struct tn_rewrite *rw, const char *name, uint32_t index);
 
+/* ---- expansions ------------------------------------------------------------------------ */
+
+/* Appends, before the node that is rewritten, an operator of one or two inputs (b may be
+ * TN_NO_ID). */
+tn_status tn__expand_node(const struct tn_rewrite *rw, const char *op_type, tn_value_id a,
+    tn_value_id b, tn_value_id *out);
+/* Appends a scalar of the element type of `like`. */
+tn_status tn__expand_scalar(
+    const struct tn_rewrite *rw, float value, tn_value_id like, tn_value_id *out);
+/* Everything that reads output 0 of the rewritten node reads `value` from now on. */
+tn_status tn__expand_done(const struct tn_rewrite *rw, tn_value_id value);
+
 /* ---- kernel objects ------------------------------------------------------------------- */
 
 /* The head of every kernel object. */

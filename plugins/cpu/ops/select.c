@@ -32,41 +32,70 @@ static tn_status infer_nonzero(const struct tn_infer *infer) {
     return tn_infer_set(infer, 0, TN_INT64, 2, dims);
 }
 
-/* Whether element i is other than zero: minus zero is zero, NaN is not. */
+/* Whether element i of text or complex numbers is other than empty or zero. */
 static bool is_set(const struct tn_tensor *tensor, int64_t i) {
-    static const uint8_t zero[16] = {0};
-    size_t size = tn_dtype_bits(tensor->dtype) / 8;
-    const uint8_t *at = (const uint8_t *)tensor->data + (size_t)i * size;
+    const double *x128 = tensor->data;
+    const float *x64 = tensor->data;
     if (tensor->dtype == TN_STRING)
         return ((const struct tn_string *)tensor->data)[i].size > 0;
-    if (memcmp(at, zero, size) == 0) return false;
     if (tensor->dtype == TN_COMPLEX64)
-        return ((const float *)(const void *)at)[0] != 0.0f ||
-               ((const float *)(const void *)at)[1] != 0.0f;
-    if (tensor->dtype == TN_COMPLEX128)
-        return ((const double *)(const void *)at)[0] != 0.0 ||
-               ((const double *)(const void *)at)[1] != 0.0;
-    if (!(TN_TYPES_FLOATS >> tensor->dtype & 1)) return true;
-    return at[size - 1] != 0x80 || memcmp(at, zero, size - 1) != 0;
+        return x64[2 * i] != 0.0f || x64[2 * i + 1] != 0.0f;
+    return x128[2 * i] != 0.0 || x128[2 * i + 1] != 0.0;
+}
+
+/* Which elements are not zero: minus zero is zero, NaN is not. */
+static void set_flags(const struct tn_tensor *in, int64_t n, uint8_t *flags) {
+    bool real = (TN_TYPES_FLOATS >> in->dtype & 1) != 0;
+    bool plain = !(TN_TYPES_COMPLEX >> in->dtype & 1) && in->dtype != TN_STRING;
+    /* clang-format off */
+#define FLAGS(type, bits) \
+    if (plain && tn_dtype_bits(in->dtype) == (bits)) { \
+        const type *x = in->data; \
+        type mask = real ? (type)~((type)1 << ((bits) - 1)) : (type)~(type)0; \
+        for (int64_t i = 0; i < n; i++) flags[i] = (x[i] & mask) != 0; \
+        return; \
+    }
+    FLAGS(uint8_t, 8)
+    FLAGS(uint16_t, 16)
+    FLAGS(uint32_t, 32)
+    FLAGS(uint64_t, 64)
+#undef FLAGS
+    /* clang-format on */
+    for (int64_t i = 0; i < n; i++)
+        flags[i] = is_set(in, i);
+}
+
+/* One flag an element. */
+static tn_status workspace_nonzero(
+    void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
+    (void)kernel;
+    out->scratch = (uint64_t)tn_tensor_count(tn__in(args, 0));
+    return TN_OK;
 }
 
 static tn_status compute_nonzero(void *object, const struct tn_run_args *args) {
     const struct tn_tensor *in = tn__in(args, 0);
     int64_t n = tn_tensor_count(in), dims[2] = {in->rank, 0}, at = 0;
     int64_t coords[TN_RANK_MAX] = {0};
+    uint8_t *flags = args->workspace;
+    uint32_t last = in->rank ? in->rank - 1 : 0;
+    int64_t row = in->rank ? in->dims[last] : 1;
     struct tn_tensor *out;
     (void)object;
     TN_TRY(tn_rank_check(in->rank, args->run->diag));
+    set_flags(in, n, flags);
     for (int64_t i = 0; i < n; i++)
-        dims[1] += is_set(in, i);
+        dims[1] += flags[i];
     TN_TRY(tn__output(args, 0, TN_INT64, dims, 2, &out));
-    for (int64_t i = 0; i < n; i++) {
-        if (is_set(in, i)) {
-            for (uint32_t d = 0; d < in->rank; d++)
-                ((int64_t *)out->data)[d * dims[1] + at] = coords[d];
-            at++;
+    int64_t *lists = out->data; /* one list of dims[1] coordinates an axis */
+    for (int64_t i = 0; in->rank && i < n; i += row) {
+        for (int64_t j = 0; j < row; j++) {
+            if (!flags[i + j]) continue;
+            for (uint32_t d = 0; d < last; d++)
+                lists[d * dims[1] + at] = coords[d];
+            lists[last * dims[1] + at++] = j;
         }
-        for (uint32_t d = in->rank; d-- > 0;) {
+        for (uint32_t d = last; d-- > 0;) {
             if (++coords[d] < in->dims[d]) break;
             coords[d] = 0;
         }
@@ -225,7 +254,8 @@ static const struct tn_op_def defs[] = {
 };
 
 static const struct tn_kernel_def kernels[] = {
-    {TN_KERNEL("", "NonZero", 13), .create = create_plain, .compute = compute_nonzero},
+    {TN_KERNEL("", "NonZero", 13), .create = create_plain, .workspace = workspace_nonzero,
+        .compute = compute_nonzero},
     {TN_KERNEL("", "Compress", 28), .create = create_compress, .compute = compute_compress},
     {TN_KERNEL("", "OneHot", 28), .create = create_one_hot, .compute = compute_one_hot},
 };

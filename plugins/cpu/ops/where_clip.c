@@ -137,6 +137,18 @@ static tn_status upgrade_clip_11(const struct tn_rewrite *rw) {
     return bound_to_input(rw, "max", 2);
 }
 
+/* Min(max, Max(input, min)). */
+static tn_status expand_clip(const struct tn_rewrite *rw) {
+    static const char *const ops[] = {"Max", "Min"};
+    tn_value_id value = rw->api->node(rw->graph, rw->node)->inputs[0];
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct tn_node *node = rw->api->node(rw->graph, rw->node);
+        if (tn_infer_has(node, 1 + i))
+            TN_TRY(tn__expand_node(rw, ops[i], value, node->inputs[1 + i], &value));
+    }
+    return tn__expand_done(rw, value);
+}
+
 static int32_t elide_clip(const struct tn_infer *infer) {
     return tn_infer_has(infer->node, 1) || tn_infer_has(infer->node, 2) ? -1 : 0;
 }
@@ -235,7 +247,7 @@ static const struct tn_op_def defs[] = {
         TN_INPUTS({"input", "T"}, {"min", "T", 0, TN_FORMAL_OPTIONAL},
             {"max", "T", 0, TN_FORMAL_OPTIONAL}),
         TN_OUTPUTS({"output", "T"}), TN_TYPE_VARS({"T", TN_TYPES_NUMBERS}),
-        .infer = infer_clip, .elide = elide_clip},
+        .infer = infer_clip, .elide = elide_clip, .expand = expand_clip},
 };
 
 static const struct tn_kernel_def kernels[] = {
