@@ -74,6 +74,7 @@ struct tn__family {
     X(nonlinear) \
     X(norm) \
     X(optional) \
+    X(place) \
     X(pool) \
     X(pow) \
     X(quantize) \
