@@ -199,6 +199,9 @@ static tn_status compute_matmul(void *kernel, const struct tn_run_args *args) {
     const struct tn_tensor *a = args->inputs[k->at->a].as.tensor;
     const struct tn_tensor *b = args->inputs[k->at->b].as.tensor;
     const struct tn_tensor *y = args->outputs[0].as.tensor;
+    if (a->rank < 1 || b->rank < 1)
+        return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
+            "operands have ranks %u and %u, expected 1 or more", a->rank, b->rank);
     uint32_t batch_a = a->rank > 2 ? a->rank - 2 : 0,
              batch_b = b->rank > 2 ? b->rank - 2 : 0;
     uint32_t rank = batch_a > batch_b ? batch_a : batch_b;

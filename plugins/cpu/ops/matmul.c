@@ -295,6 +295,12 @@ static tn_status compute_f32(void *kernel, const struct tn_run_args *args) {
 static tn_status plan_shape(struct plan *plan, const struct matmul *mm,
     const struct tn_tensor *a, const struct tn_tensor *b, struct shape *s,
     struct tn_diag *diag) {
+    /* Only a plain product takes vectors; a scalar is none at all. */
+    uint32_t least = mm->trans_a || mm->trans_b ? 2 : 1;
+    if (a->rank < least || b->rank < least)
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "operands have ranks %u and %u, expected %u or more", a->rank, b->rank,
+            least);
     split_shape(s, a->dims, a->rank, b->dims, b->rank, mm->trans_a, mm->trans_b);
     if (s->k != s->k_b || (mm->trans_a && a->rank != 2))
         return tn_fail(diag, TN_INVALID_ARGUMENT,
@@ -356,6 +362,8 @@ static void cost(void *kernel, const struct tn_run_args *args, struct tn_cost *o
     const struct matmul *mm = kernel;
     const struct tn_tensor *a = args->inputs[0].as.tensor,
                            *y = args->outputs[0].as.tensor;
+    out->flops = out->bytes = 0;
+    if (a->rank == 0) return; /* prepare refuses it */
     bool vector = a->rank < 2;
     double k = (double)(vector ? a->dims[0] : a->dims[a->rank - (mm->trans_a ? 2 : 1)]);
     double count = (double)tn_tensor_count(y);
