@@ -40,6 +40,7 @@ struct op_case {
 static const struct op_case cases[] = {
 #include "op_cases.inc"
 #include "window_cases.inc"
+#include "region_cases.inc"
 };
 /* clang-format on */
 

@@ -81,6 +81,8 @@ struct tn__family {
     X(recurrent) \
     X(reduce) \
     X(resize) \
+    X(reverse_sequence) \
+    X(roi_align) \
     X(scan) \
     X(scatter) \
     X(select) \
