@@ -51,25 +51,33 @@ struct tn__family {
 
 /* clang-format off */
 #define TN_FAMILIES(X) \
+    X(affine_grid) \
     X(argreduce) \
     X(batch_norm) \
     X(binary) \
     X(bitwise) \
     X(cast) \
+    X(center_crop_pad) \
+    X(col2im) \
     X(compare) \
     X(concat_split) \
     X(control) \
     X(conv) \
     X(conv_transpose) \
     X(cumulative) \
+    X(deform_conv) \
+    X(det) \
     X(dropout) \
     X(einsum) \
     X(expand_tile) \
     X(fill) \
     X(gather) \
+    X(grid_sample) \
     X(integer_product) \
     X(lrn) \
     X(matmul) \
+    X(max_unpool) \
+    X(mean_variance) \
     X(nms) \
     X(nonlinear) \
     X(norm) \
@@ -83,6 +91,7 @@ struct tn__family {
     X(resize) \
     X(reverse_sequence) \
     X(roi_align) \
+    X(roi_pool) \
     X(scan) \
     X(scatter) \
     X(select) \
