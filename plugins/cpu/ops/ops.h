@@ -53,6 +53,7 @@ struct tn__family {
 #define TN_FAMILIES(X) \
     X(affine_grid) \
     X(argreduce) \
+    X(attention) \
     X(batch_norm) \
     X(binary) \
     X(bitwise) \
@@ -74,6 +75,7 @@ struct tn__family {
     X(gather) \
     X(grid_sample) \
     X(integer_product) \
+    X(losses) \
     X(lrn) \
     X(matmul) \
     X(max_unpool) \
