@@ -26,8 +26,11 @@ def save(folder, name, nodes, inputs, outputs, weights=()):
     onnx.save(model, str(folder / f"{name}.onnx"))
 
 
+GENERATOR = np.random.default_rng(0)
+
+
 def random(*shape):
-    return (np.random.default_rng(0).standard_normal(shape) * 0.05).astype(np.float32)
+    return (GENERATOR.standard_normal(shape) * 0.05).astype(np.float32)
 
 
 def main():

@@ -1,7 +1,6 @@
 /* Constants that lie in a mapped file at any address. Copying them when a model is loaded
  * would double the memory of weights that a kernel is about to pack anyway, so that large
  * ones stay where they are until somebody other than the packing wants to read them. */
-#include "core/base/alloc.h"
 #include "core/graph/graph.h"
 
 #include <string.h>
@@ -15,11 +14,9 @@ bool tn__tensor_aligned(const struct tn_tensor *tensor) {
 const struct tn_tensor *tn__tensor_align(
     struct tn__model *model, const struct tn_tensor *tensor) {
     if (!tensor || tn__tensor_aligned(tensor)) return tensor;
-    void *copy = tn__alloc(tensor->size, 0);
+    void *copy = tn__model_constant(model, tensor->size);
     if (!copy) return NULL;
     memcpy(copy, tensor->data, tensor->size);
-    struct tn__resource resource = {.release = tn__free, .arg = copy};
-    if (tn__model_own(model, &resource, NULL) != TN_OK) return NULL;
     tn__model_forget(model, tensor->data, tensor->size);
     /* every holder of the tensor sees the new place */
     ((struct tn_tensor *)(uintptr_t)tensor)->data = copy;

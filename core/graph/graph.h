@@ -135,6 +135,8 @@ struct tn__resource {
     void (*forget)(void *arg, const void *data, uint64_t size);
     const void *data; /* extent, so that the resource of a pointer can be found */
     uint64_t size;
+    bool is_block; /* its pages can go before the model does */
+    bool needed;   /* scratch of the plan: somebody reads the block while running */
 };
 
 struct tn__model {
@@ -168,6 +170,13 @@ tn_status tn__model_own(
     struct tn__model *model, const struct tn__resource *resource, struct tn_diag *diag);
 /* Lets the pages of a constant go, when a resource of the model backs them. */
 void tn__model_forget(struct tn__model *model, const void *data, uint64_t size);
+/* Memory for a constant that lives as long as the model: zeroed, aligned to 64; NULL when
+ * there is none. A large one is a block, whose pages can be given back early. */
+void *tn__model_constant(struct tn__model *model, uint64_t size);
+/* Gives back the pages of every block that is not `needed`: nobody reads them any more. */
+void tn__model_drop_blocks(struct tn__model *model);
+/* The block that holds this address, NULL when it is elsewhere. */
+struct tn__resource *tn__model_find_block(struct tn__model *model, const void *data);
 tn_status tn__model_warn(struct tn__model *model, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -122,10 +122,8 @@ static tn_status add_constant(struct tn_graph *g, const char *name, int32_t dtyp
             name ? name : "", dtype);
     struct tn_tensor *tensor = tn__arena_alloc(g->arena, sizeof *tensor);
     int64_t *own = tn__arena_copy(g->arena, dims, rank * sizeof *dims);
-    char *data =
-        tn__arena_alloc(g->arena, size + 64); /* kernels like 64-byte alignment */
+    void *data = tn__model_constant(g->model, size);
     if (!tensor || !own || !data) return tn__fail_memory(diag, "a constant", size);
-    data = (char *)(((uintptr_t)data + 63) & ~(uintptr_t)63);
     *tensor = (struct tn_tensor){.data = data,
         .dims = own,
         .size = size,
@@ -176,6 +174,11 @@ static const struct tn_type *api_value_type(const struct tn_graph *g, tn_value_i
 static const struct tn_tensor *api_constant(const struct tn_graph *g, tn_value_id v) {
     if (v >= g->n_values || (g->values[v].flags & TN_VALUE_INPUT)) return NULL;
     return tn__tensor_align(g->model, g->values[v].constant);
+}
+
+static int32_t api_is_constant(const struct tn_graph *g, tn_value_id v) {
+    return v < g->n_values && !(g->values[v].flags & TN_VALUE_INPUT) &&
+           g->values[v].constant;
 }
 
 static tn_node_id api_producer(
@@ -496,6 +499,7 @@ const struct tn_graph_api tn__graph_api = {
     .detach_output = api_detach_output,
     .attach_output = api_attach_output,
     .infer_node = api_infer_node,
+    .is_constant = api_is_constant,
 };
 
 void tn__model_set_hooks(struct tn__model *model, const struct tn__graph_hooks *hooks) {

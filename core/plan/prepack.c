@@ -144,17 +144,24 @@ static tn_status align_value(struct tn__plan *plan, const struct tn_graph *g,
     const struct tn_graph *home = g;
     if (v != TN_NO_ID) v = tn__origin_of(&home, v);
     const struct tn_tensor *t = v == TN_NO_ID ? NULL : tn__value_at(home, v)->constant;
-    if (!t || tn__tensor_align(plan->model, t)) return TN_OK;
-    return tn__fail_memory(diag, "a constant", t->size);
+    if (!t) return TN_OK;
+    if (!tn__tensor_align(plan->model, t))
+        return tn__fail_memory(diag, "a constant", t->size);
+    struct tn__resource *block = tn__model_find_block(plan->model, t->data);
+    if (block) block->needed = true;
+    return TN_OK;
 }
 
-/* What kernels will read while they run, and what is an output or input as it is. */
-static tn_status align_rest(struct tn__plan *plan, struct tn_diag *diag) {
+/* What kernels will read while they run, and what is an output or input as it is.
+ * *out_opaque: a compiled group may have kept addresses that the plan does not see. */
+static tn_status align_rest(
+    struct tn__plan *plan, bool *out_opaque, struct tn_diag *diag) {
     for (uint32_t p = 0; p < plan->n_programs; p++) {
         const struct tn__program *program = plan->programs[p];
         const struct tn_graph *g = program->graph;
         for (uint32_t u = 0; u < program->n_units; u++) {
             const struct tn__unit *unit = &program->units[u];
+            *out_opaque |= !unit->def;
             for (uint32_t i = 0; i < unit->n_inputs; i++) {
                 if (i >= 64 || !(unit->packed_inputs >> i & 1))
                     TN_TRY(align_value(plan, g, unit->inputs[i], diag));
@@ -189,6 +196,9 @@ static tn_status pack_all(struct tn__plan *plan, struct tn_diag *diag) {
 }
 
 tn_status tn__plan_prepack(struct tn__plan *plan, struct tn_diag *diag) {
+    bool opaque = false;
     TN_TRY(pack_all(plan, diag));
-    return align_rest(plan, diag);
+    TN_TRY(align_rest(plan, &opaque, diag));
+    if (!opaque) tn__model_drop_blocks(plan->model);
+    return TN_OK;
 }

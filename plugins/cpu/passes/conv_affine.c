@@ -30,6 +30,13 @@ static bool is_wide(const struct tn_tensor *t) {
     return t && t->data && (t->dtype == TN_FLOAT || t->dtype == TN_DOUBLE);
 }
 
+/* The same of a value whose content is not wanted yet. */
+static bool is_wide_constant(const struct tn_pass_ctx *ctx, tn_value_id v) {
+    int32_t dtype = tn__type_of(ctx, v)->dtype;
+    return ctx->api->is_constant(ctx->graph, v) &&
+           (dtype == TN_FLOAT || dtype == TN_DOUBLE);
+}
+
 static bool is_conv(const struct tn_node *node) {
     return tn__is(node, "", "Conv") || tn__is(node, "tenon.cpu", "Conv");
 }
@@ -40,12 +47,12 @@ static bool is_conv(const struct tn_node *node) {
 static bool first_shape(const struct tn_pass_ctx *ctx, const struct tn_node *node,
     int32_t *rank, int64_t *channels) {
     if (is_conv(node)) {
-        const struct tn_tensor *w = tn__constant_of(ctx, node, 1), *b;
-        if (!is_wide(w) || w->rank < 3) return false;
+        tn_value_id bias = tn__input_of(node, 2);
+        const struct tn_type *w = tn__type_of(ctx, node->inputs[1]);
+        if (!is_wide_constant(ctx, node->inputs[1]) || w->rank < 3) return false;
         if (!tn__is(node, "", "Conv")) return false; /* a clamp may stand between */
-        b = tn__constant_of(ctx, node, 2);
-        if (tn__input_of(node, 2) != TN_NO_ID && !is_wide(b)) return false;
-        *rank = (int32_t)w->rank;
+        if (bias != TN_NO_ID && !is_wide_constant(ctx, bias)) return false;
+        *rank = w->rank;
         *channels = w->dims[0];
         return true;
     }

@@ -163,8 +163,11 @@ struct tn_graph_api {
         tn_value_id v, struct tn_diag *diag);
     /* Infers the node's output types anew after its inputs or attributes changed. */
     tn_status (*infer_node)(struct tn_graph *g, tn_node_id id, struct tn_diag *diag);
+    /* 1 when constant() would give the content: asking for the content may cost a copy of
+     * it, asking this does not. */
+    int32_t (*is_constant)(const struct tn_graph *g, tn_value_id v);
 };
-#define TN_GRAPH_API_SIZE ((uint32_t)TN_END_OF(struct tn_graph_api, infer_node))
+#define TN_GRAPH_API_SIZE ((uint32_t)TN_END_OF(struct tn_graph_api, is_constant))
 
 /* The attribute of that name, or NULL. */
 static inline const struct tn_attr *tn_node_attr(
