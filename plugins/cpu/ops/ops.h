@@ -58,6 +58,7 @@ struct tn__family {
     X(binary) \
     X(bitwise) \
     X(cast) \
+    X(causal_conv) \
     X(center_crop_pad) \
     X(col2im) \
     X(compare) \
@@ -75,6 +76,7 @@ struct tn__family {
     X(gather) \
     X(grid_sample) \
     X(integer_product) \
+    X(linear_attention) \
     X(losses) \
     X(lrn) \
     X(matmul) \
@@ -88,12 +90,14 @@ struct tn__family {
     X(pool) \
     X(pow) \
     X(quantize) \
+    X(random) \
     X(recurrent) \
     X(reduce) \
     X(resize) \
     X(reverse_sequence) \
     X(roi_align) \
     X(roi_pool) \
+    X(rotary) \
     X(scan) \
     X(scatter) \
     X(select) \
@@ -104,6 +108,7 @@ struct tn__family {
     X(slice_pad) \
     X(softmax) \
     X(topk) \
+    X(training) \
     X(transpose) \
     X(unary) \
     X(unique) \
