@@ -341,7 +341,7 @@ static const struct tn_op_def defs[] = {
             {"qk_matmul_output", "T1", 0, TN_FORMAL_OPTIONAL}),
         TN_TYPE_VARS({"T1", TN_TYPES_FLOATS}, {"T2", TN_TYPES_FLOATS},
             {"U", TN_TYPES_NUMBERS | TN_BIT(BOOL)}),
-        TN_ATTRS(attention), .infer = tn__attention_infer},
+        TN_ATTRS(attention), .infer = tn__attention_infer, .expand = tn__attention_expand},
 };
 
 #define SLOTS(type) .create = create_attention, .workspace = workspace_attention, \

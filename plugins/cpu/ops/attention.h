@@ -41,5 +41,7 @@ tn_status tn__attention_size(const struct attention_attrs *attrs,
     int64_t (*dim_op)(void *self, uint32_t op, int64_t a, int64_t b), void *self,
     struct tn__attention_size *out, bool *out_known, struct tn_diag *diag);
 tn_status tn__attention_infer(const struct tn_infer *infer);
+/* The body, for nodes whose heads are known. */
+tn_status tn__attention_expand(const struct tn_rewrite *rw);
 
 #endif

@@ -65,9 +65,7 @@ tn_value_id tn__body_number(struct tn__body *body, int32_t dtype, double number)
 
 void tn__body_output(struct tn__body *body, uint32_t o, tn_value_id v) {
     const struct tn_rewrite *rw = body->rw;
-    if (body->status != TN_OK || o >= body->node.n_outputs ||
-        body->outputs[o] == TN_NO_ID)
-        return;
+    if (body->status != TN_OK || !tn__body_wants(body, o)) return;
     body->status = rw->api->replace_uses(rw->graph, body->outputs[o], v, rw->diag);
 }
 

@@ -5,6 +5,8 @@
 
 #include "ops/ops.h"
 
+#include <stdbool.h>
+
 struct tn__body {
     const struct tn_rewrite *rw;
     struct tn_node node; /* as it was; its lists are copies */
@@ -26,6 +28,10 @@ tn_value_id tn__body_ints(struct tn__body *body, const int64_t *values, uint32_t
 tn_value_id tn__body_number(struct tn__body *body, int32_t dtype, double value);
 /* Readers of output o of the node read v. */
 void tn__body_output(struct tn__body *body, uint32_t o, tn_value_id v);
+/* Whether the node names output o. */
+static inline bool tn__body_wants(const struct tn__body *body, uint32_t o) {
+    return o < body->node.n_outputs && body->outputs[o] != TN_NO_ID;
+}
 /* Input i, TN_NO_ID when it is omitted; its type. */
 tn_value_id tn__body_input(const struct tn__body *body, uint32_t i);
 const struct tn_type *tn__body_type(const struct tn__body *body, uint32_t i);
