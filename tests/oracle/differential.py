@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Random models of one node, answered by Tenon and by ONNX Runtime (or, where that has no
+kernel, by ONNX's reference evaluator); prints every disagreement that KNOWN does not explain.
+
+    LIBTENON=.../libtenon.so TENON_PLUGIN_PATH=... differential.py [--count N] [--seed S]
+        [--ops Conv,Gemm] [--only SEED]
+
+Each case runs on several instruction sets and levels, with shapes known and unknown at load,
+and with some inputs as initializers. A crash or a hang costs one case and is named. Exits with 77 (a skipped
+test) when onnxruntime is not installed.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import warnings
+import zlib
+
+try:
+    import ml_dtypes
+    import numpy as np
+    import onnx
+    import onnxruntime
+    from onnx import helper
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+import cases
+import tenon_ctypes
+
+warnings.filterwarnings("ignore")
+PATIENCE = 300
+TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
+
+# Disagreements that are not ours: (operator, part of the message, reason).
+KNOWN = ()
+
+
+def build(case, name, m):
+    """The model, its feeds, and the values of all inputs."""
+    names, graph_inputs, initializers, feeds = [], [], [], {}
+    symbolic = m.chance(0.4)
+    for i, x in enumerate(case.inputs):
+        if x is None:
+            names.append("")
+            continue
+        x = np.asarray(x)
+        names.append(f"x{i}")
+        if i in case.constant:
+            initializers.append(onnx.numpy_helper.from_array(x, f"x{i}"))
+            continue
+        elem = 8 if x.dtype == object else helper.np_dtype_to_tensor_dtype(x.dtype)
+        shape = [f"d{i}_{k}" for k in range(x.ndim)] if symbolic else x.shape
+        graph_inputs.append(helper.make_tensor_value_info(f"x{i}", elem, shape))
+        feeds[f"x{i}"] = x
+    while names and not names[-1]:
+        names.pop()
+    outputs = [f"y{i}" for i in range(case.outputs)]
+    node = helper.make_node(name, names, outputs, domain=case.domain, **case.attrs)
+    try:
+        inferred = [helper.make_empty_tensor_value_info(o) for o in outputs]
+        graph = helper.make_graph([node], "g", graph_inputs, inferred, initializers)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=10)
+        types = onnx.shape_inference.infer_shapes(model, data_prop=False, strict_mode=False).graph.output
+        for value, inferred in zip(model.graph.output, types):
+            value.type.tensor_type.elem_type = inferred.type.tensor_type.elem_type
+    except Exception as error:  # the generator's own mistake
+        return None, None, str(error)
+    return model, feeds, None
+
+
+def oracle(model, feeds):
+    """Outputs, who gave them, and why ONNX Runtime did not."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    plain = all(x.dtype != ml_dtypes.bfloat16 for x in feeds.values())
+    why = "bfloat16"
+    try:
+        if plain:
+            session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+            return session.run(None, feeds), "ort", ""
+    except Exception as error:
+        why = str(error).split("\n")[0][:200]
+    try:
+        from onnx.reference import ReferenceEvaluator
+        return ReferenceEvaluator(model).run(None, feeds), "reference", why
+    except Exception as error:
+        return None, why, str(error)[:100]
+
+
+def differ(got, want, case):
+    """Why two outputs disagree, or None."""
+    if want is None or isinstance(want, list):
+        return None
+    want = np.asarray(want)
+    if got is None:
+        return "no tensor"
+    if want.dtype.kind in "US" or want.dtype == object:
+        want = want.astype(object)
+    if got.dtype != want.dtype:
+        return f"type {got.dtype}, expected {want.dtype}"
+    if got.shape != want.shape:
+        return f"shape {got.shape}, expected {want.shape}"
+    if got.size == 0:
+        return None
+    if got.dtype == object or case.exact or got.dtype.kind in "biu":
+        slack = 1 if case.tolerance == -1 else 0
+        wrong = got != want if not slack else abs(got.astype(np.int64) - want.astype(np.int64)) > slack
+        if case.exact and got.dtype.kind not in "biuO":
+            wrong &= ~(np.isnan(got.astype(np.complex128)) & np.isnan(want.astype(np.complex128)))
+    else:
+        t = TOLERANCE[got.dtype.name] * abs(case.tolerance)
+        a, b = got.astype(np.float64), want.astype(np.float64)
+        with np.errstate(all="ignore"):
+            wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (abs(a - b) <= t * (0.1 + abs(b))))
+    if not wrong.any():
+        return None
+    i = tuple(int(v[0]) for v in np.nonzero(wrong)) if wrong.ndim else ()
+    return f"{int(wrong.sum())} of {wrong.size} differ, at {i}: {got[i]!r}, expected {want[i]!r}"
+
+
+RUNTIMES = {}
+
+
+def answer(model, feeds, isa, **settings):
+    if isa not in RUNTIMES:
+        RUNTIMES[isa] = tenon_ctypes.Runtime(cpu_isa=isa, threads=1)
+    session = tenon_ctypes.Session(RUNTIMES[isa], model.SerializeToString(), **settings)
+    try:
+        session.run(feeds)
+        return session.run(feeds)  # a second time: plans and memory are reused
+    finally:
+        session.close()
+
+
+def one(name, seed):
+    m = cases.Maker(seed)
+    case = cases.OPS[name](m)
+    if case is None:
+        return "none"
+    model, feeds, why = build(case, name, m)
+    if model is None:
+        return f"GENERATOR {why}"
+    want, who, why = oracle(model, feeds)
+    tail = f" [{who}] {describe(case, model)}"
+    for isa, level in (("best", "all"), ("scalar", "none"), (m.pick(["avx2", "avx512"]), "all")):
+        try:
+            got = answer(model, feeds, isa, level=level)
+        except tenon_ctypes.TenonError as error:
+            if want is None:
+                return "both refuse"
+            return f"REFUSED ({isa}, {level}): {error}{tail}"
+        if want is None:
+            return f"alone: {why}"
+        for i, (y, e) in enumerate(zip(got, want)):
+            if text := differ(y, e, case):
+                return f"WRONG ({isa}, {level}) output {i}: {text}{tail}"
+    return "ok " + who
+
+
+def describe(case, model):
+    shapes = [None if x is None else f"{np.asarray(x).dtype}{list(np.asarray(x).shape)}" for x in case.inputs]
+    small = [None if x is None or np.asarray(x).size > 8 else np.asarray(x).tolist() for x in case.inputs]
+    dims = model.graph.input and bool(model.graph.input[0].type.tensor_type.shape.dim) and \
+        model.graph.input[0].type.tensor_type.shape.dim[0].HasField("dim_param")
+    return f"opset {case.opset} {case.attrs} {shapes} values {small} constant {case.constant} symbolic {bool(dims)}"
+
+
+def work(names, first, count):
+    for name in names:
+        for k in range(first.pop(name, 0), count):
+            seed = zlib.crc32(name.encode()) % 100000 * 10000 + k
+            print(f"BEGIN {name} {k} {seed}", flush=True)
+            print(f"END {one(name, seed)}", flush=True)
+
+
+def explained(name, text):
+    return next((reason for op, part, reason in KNOWN if op == name and part in text), None)
+
+
+def drive(args, names):
+    """Runs a worker, and another after each crash; returns {name: [(seed, result)]}."""
+    results, at = {n: [] for n in names}, {}
+    left = list(names)
+    while left:
+        worker = subprocess.Popen([sys.executable, __file__, "--worker", ",".join(left), "--count",
+            str(args.count), "--first", f"{at.get(left[0], args.first)}"], stdout=subprocess.PIPE, text=True,
+            stderr=subprocess.DEVNULL)
+        current = None
+        for line in worker.stdout:
+            word, _, rest = line.rstrip("\n").partition(" ")
+            if word == "BEGIN":
+                name, k, seed = rest.split()
+                current = (name, int(k), seed)
+            elif word == "END" and current:
+                results[current[0]].append((current[2], rest))
+                current_done, current = current, None
+        code = worker.wait()
+        if code == 0:
+            break
+        if current is None:
+            print("worker failed", code)
+            break
+        results[current[0]].append((current[2], f"CRASH (exit {code})"))
+        left = left[left.index(current[0]):]
+        at[current[0]] = current[1] + 1
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--ops", default=",".join(cases.OPS))
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--worker")
+    args = parser.parse_args()
+    if args.worker:
+        names = args.worker.split(",")
+        return work(names, {n: args.first for n in names[:1]} , args.first + args.count
+                    if False else args.count) or 0
+    names = args.ops.split(",")
+    if args.only is not None:
+        print(one(names[0], args.only))
+        return 0
+    bad = 0
+    for name, rows in drive(args, names).items():
+        oks = sum(r.startswith("ok") for _, r in rows)
+        kinds = {}
+        for seed, text in rows:
+            if text[0].isupper():
+                reason = explained(name, text)
+                kinds.setdefault(reason, []).append((seed, text))
+        new = kinds.get(None, [])
+        bad += len(new)
+        print(f"{name}: {oks} of {len(rows)} agree, {sum(r.startswith('alone') for _, r in rows)} without an "
+              f"oracle, {len(new)} disagree" + "".join(f"; {len(v)}: {k}" for k, v in kinds.items() if k))
+        for seed, text in new[:6]:
+            print(f"    --ops {name} --only {seed}: {text[:600]}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
