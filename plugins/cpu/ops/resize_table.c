@@ -26,7 +26,8 @@ static double original(const struct axis *a, double x) {
     case ASYMMETRIC: return x / a->scale;
     case ALIGN_CORNERS: return a->length == 1 ? 0 : x * (a->in - 1) / (a->length - 1);
     case PYTORCH: return a->length > 1 ? half : 0;
-    case SYMMETRIC: return a->in / 2 * (1 - a->out / a->length) + half;
+    case SYMMETRIC: /* one division: whole coordinates come out whole */
+        return (x + 0.5 + (a->length - a->out) / 2) / a->scale - 0.5;
     case CROP:
         if (a->length <= 1) return 0.5 * (a->start + a->end) * (a->in - 1);
         return a->start * (a->in - 1) +
@@ -65,7 +66,7 @@ static size_t count_taps(const struct axis *a) {
     if (a->rule->mode == 0 || !a->rule->antialias || a->scale >= 1)
         return (size_t)(2 * reach);
     double first = floor(-reach / a->scale) + 1;
-    double most = 2 * (a->in + 2);
+    double most = 2 * reach * a->in + 2; /* no scale that gives an output needs more */
     return (size_t)fmin(2 - 2 * first, most);
 }
 

@@ -170,8 +170,10 @@ static tn_status upgrade_softmax_13(const struct tn_rewrite *rw) {
     TN_TRY(api->set_input(rw->graph, rw->node, 0, flat, rw->diag));
     TN_TRY(api->detach_output(rw->graph, rw->node, 0, &fresh, &old, rw->diag));
     tn_value_id inputs[2] = {fresh, shape}, reshaped;
-    TN_TRY(api->add_node(rw->graph, TN_NO_ID, rw->node, "", "Reshape", 0, inputs, 2, NULL,
-        0, &reshaped, 1, &id, rw->diag));
+    int64_t yes = 1; /* an axis of size 0 is no axis to copy */
+    struct tn_attr allow_zero = {"allowzero", TN_ATTR_INT, 1, {.ints = &yes}, NULL};
+    TN_TRY(api->add_node(rw->graph, TN_NO_ID, rw->node, "", "Reshape", 0, inputs, 2,
+        &allow_zero, 1, &reshaped, 1, &id, rw->diag));
     return api->attach_output(rw->graph, id, 0, old, rw->diag);
 }
 
