@@ -117,7 +117,8 @@ def activation(m, name):
     attrs = {n: float(m.r.uniform(0.1, 2)) for n in names.get(name, []) if m.chance(0.7)}
     if name == "Gelu":
         attrs = m.pick([{}, {"approximate": "tanh"}])
-    return Case([m.data(m.pick(F), m.shape(), m.pick([0, 0, 0.2]))], attrs, opset=22)
+    types = F32 + [np.float16] if name == "Shrink" else F
+    return Case([m.data(m.pick(types), m.shape(), m.pick([0, 0, 0.2]))], attrs, opset=22)
 
 
 @op("Add", "Sub", "Mul", "Div")
