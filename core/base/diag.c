@@ -15,7 +15,7 @@ void tn__diag_name(struct tn_diag *diag, char *field, const char *text) {
     field[n] = '\0';
 }
 
-tn_status tn__fail_rule(struct tn_diag *diag, uint32_t rule, const char *format, ...) {
+void tn__diag_rule(struct tn_diag *diag, uint32_t rule, const char *format, ...) {
     if (diag && diag->code == TN_OK) {
         va_list args;
         va_start(args, format);
@@ -24,10 +24,4 @@ tn_status tn__fail_rule(struct tn_diag *diag, uint32_t rule, const char *format,
         vsnprintf(diag->message, sizeof diag->message, format, args);
         va_end(args);
     }
-    return TN_INVALID_MODEL;
-}
-
-tn_status tn__fail_memory(struct tn_diag *diag, const char *what, uint64_t size) {
-    return tn_fail(diag, TN_OUT_OF_MEMORY, "not enough memory for %s (%llu bytes)", what,
-        (unsigned long long)size);
 }

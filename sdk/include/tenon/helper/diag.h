@@ -7,13 +7,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Returns code after writing it and the formatted sentence into diag (when not NULL),
- * unless diag already holds an error: the first, deepest cause stays. */
+/* Writes code and the formatted sentence into diag (when not NULL), unless diag already holds
+ * an error: the first, deepest cause stays. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4), unused))
 #endif
-static tn_status
-tn_fail(struct tn_diag *diag, tn_status code, const char *format, ...) {
+static void
+tn_diag_write(struct tn_diag *diag, tn_status code, const char *format, ...) {
     if (diag && diag->code == TN_OK) {
         va_list args;
         va_start(args, format);
@@ -21,8 +21,16 @@ tn_fail(struct tn_diag *diag, tn_status code, const char *format, ...) {
         vsnprintf(diag->message, sizeof diag->message, format, args);
         va_end(args);
     }
+}
+
+static inline tn_status tn_status_of(tn_status code) {
     return code;
 }
+
+/* tn_fail(diag, code, format, …): writes, and is the code. A macro so that compilers and
+ * analysers see that a failure is not TN_OK. */
+#define tn_fail(diag, code, ...)                                                         \
+    (tn_diag_write((diag), (code), __VA_ARGS__), tn_status_of(code))
 
 /* Forwards a failure. */
 #define TN_TRY(expr)                                                                     \
