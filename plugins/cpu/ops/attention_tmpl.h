@@ -1,35 +1,44 @@
 /* A block of Attention for one float type: T, ELEMENT, NAME(x), VMATH(cpu, name) and PRODUCT
  * are defined by attention.c. */
 
-/* Adds the bias to a line of scores for keys [begin, end). False: no key is left. */
-static bool NAME(add_bias)(const struct job *job, const struct block *block, int64_t h,
-    int64_t i, T *line, T *bias) {
-    int64_t begin, end, n = block->end - block->begin;
-    bool any = false;
-    visible(job, block, i, &begin, &end);
-    for (int64_t j = 0; j < n; j++)
-        bias[j] = 0;
-    if (job->mask) {
-        int64_t at = mask_at(job, block, h, i) + block->begin;
-        int64_t count = job->mask_len < block->end ? job->mask_len - block->begin : n;
-        if (count > 0 && job->mask->dtype == TN_BOOL) {
-            const uint8_t *keep = (const uint8_t *)job->mask->data + at;
-            for (int64_t j = 0; j < count; j++)
-                bias[j] = keep[j] ? 0 : -(T)INFINITY;
-        } else if (count > 0) {
-            const char *from = (const char *)job->mask->data +
-                               at * (tn_dtype_bits(job->mask->dtype) / 8);
-            tn_convert_run(&job->cpu->convert, ELEMENT, bias, job->mask->dtype, from,
-                (size_t)count, NULL);
+/* Adds n elements of the mask's line to scores. False: they exclude every key. */
+static bool NAME(add_mask)(
+    const struct job *job, int64_t at, T *restrict line, T *restrict bias, int64_t n) {
+    const struct tn_tensor *mask = job->mask;
+    int any = 0;
+    if (mask->dtype == TN_BOOL) {
+        const uint8_t *keep = (const uint8_t *)mask->data + at;
+        for (int64_t j = 0; j < n; j++) {
+            line[j] = keep[j] ? line[j] : -(T)INFINITY;
+            any |= keep[j];
         }
+        return any != 0;
     }
+    const char *from = (const char *)mask->data + at * (tn_dtype_bits(mask->dtype) / 8);
+    tn_convert_run(&job->cpu->convert, ELEMENT, bias, mask->dtype, from, (size_t)n, NULL);
     for (int64_t j = 0; j < n; j++) {
-        int64_t key = block->begin + j;
-        bool out = key < begin || key >= end || bias[j] == -(T)INFINITY;
+        int out = bias[j] == -(T)INFINITY; /* whatever the score: it may be NaN */
         line[j] = out ? -(T)INFINITY : line[j] + bias[j];
         any |= !out;
     }
-    return any;
+    return any != 0;
+}
+
+/* Adds the bias to a line of scores of the block's keys. False: no key is left. */
+static bool NAME(add_bias)(const struct job *job, const struct block *block, int64_t h,
+    int64_t i, T *line, T *bias) {
+    int64_t begin, end, n = block->end - block->begin;
+    visible(job, block, i, &begin, &end);
+    begin = begin > block->begin ? begin - block->begin : 0;
+    end = end < block->end ? end - block->begin : n;
+    if (begin >= end) begin = end = 0;
+    for (int64_t j = 0; j < begin; j++)
+        line[j] = -(T)INFINITY;
+    for (int64_t j = end; j < n; j++)
+        line[j] = -(T)INFINITY;
+    if (begin == end || !job->mask) return begin < end;
+    int64_t at = mask_at(job, block, h, i) + block->begin + begin;
+    return NAME(add_mask)(job, at, line + begin, bias, end - begin);
 }
 
 /* Softmax in the precision of the line, or in f64 where that is wider and asked for. */
