@@ -24,14 +24,28 @@ static inline bool tn_align_size(uint64_t size, uint64_t align, uint64_t *out) {
     return true;
 }
 
-/* Number of elements of a shape; false when a dimension is negative or it does not fit.
- */
-static inline bool tn_count_elements(const int64_t *dims, uint32_t rank, uint64_t *out) {
+/* Number of elements of a shape, had each dimension of size 0 the size 1; false when a
+ * dimension is negative or it does not fit into an int64_t. Products of any of the
+ * dimensions fit then, so loops and steps over an empty tensor need no checks of their
+ * own. */
+static inline bool tn_count_extent(const int64_t *dims, uint32_t rank, uint64_t *out) {
     uint64_t n = 1;
     for (uint32_t i = 0; i < rank; i++) {
-        if (dims[i] < 0 || !tn_mul_size(n, (uint64_t)dims[i], &n)) return false;
+        if (dims[i] < 0 || !tn_mul_size(n, dims[i] ? (uint64_t)dims[i] : 1, &n) ||
+            n > INT64_MAX)
+            return false;
     }
     *out = n;
+    return true;
+}
+
+/* Number of elements of a shape; false when a dimension is negative or its extent does not
+ * fit. */
+static inline bool tn_count_elements(const int64_t *dims, uint32_t rank, uint64_t *out) {
+    if (!tn_count_extent(dims, rank, out)) return false;
+    for (uint32_t i = 0; i < rank; i++) {
+        if (dims[i] == 0) *out = 0;
+    }
     return true;
 }
 
@@ -51,6 +65,14 @@ static inline bool tn_tensor_bytes(
     int32_t dtype, const int64_t *dims, uint32_t rank, uint64_t *out) {
     uint64_t n;
     return tn_count_elements(dims, rank, &n) && tn_element_bytes(dtype, n, out);
+}
+
+/* Bytes of a dense tensor had each dimension of size 0 the size 1: what limits hold
+ * against, since work on an empty tensor still walks its other dimensions. */
+static inline bool tn_tensor_extent(
+    int32_t dtype, const int64_t *dims, uint32_t rank, uint64_t *out) {
+    uint64_t n;
+    return tn_count_extent(dims, rank, &n) && tn_element_bytes(dtype, n, out);
 }
 
 #endif

@@ -12,6 +12,7 @@ struct env_state {
     struct tn__set *set;
     const struct tn_graph *graph;
     bool running;
+    struct tn_diag *diag;
 };
 
 bool tn__type_is_concrete(const struct tn_type *type) {
@@ -92,9 +93,20 @@ static const int64_t *env_dims_value(void *arg, tn_value_id v, uint32_t *out_n) 
     return env->set->dims_values[v];
 }
 
+/* Kernels were made for the kind and element type that the load settled: inference now may
+ * leave them open, but not change them. */
 static tn_status env_set_type(void *arg, tn_value_id v, const struct tn_type *type) {
     struct env_state *env = arg;
-    return tn__set_type(env->set, v, type);
+    const struct tn_type *known = &tn__value_at(env->graph, v)->type;
+    struct tn_type merged = *type;
+    if (merged.kind == TN_KIND_ABSENT) merged.kind = known->kind;
+    if (merged.dtype == TN_UNDEFINED) merged.dtype = known->dtype;
+    if ((known->kind != TN_KIND_ABSENT && known->kind != merged.kind) ||
+        (known->dtype != TN_UNDEFINED && known->dtype != merged.dtype))
+        return tn_fail(env->diag, TN_PLUGIN,
+            "its inference gives '%s' another type in a run than at load",
+            tn__value_at(env->graph, v)->name);
+    return tn__set_type(env->set, v, &merged);
 }
 
 static tn_status env_set_dims_value(
@@ -125,7 +137,7 @@ static void forget_outputs(
 
 tn_status tn__set_infer_unit(struct tn__set *set, const struct tn__unit *unit,
     bool running, struct tn_diag *diag) {
-    struct env_state state = {set, unit->graph, running};
+    struct env_state state = {set, unit->graph, running, diag};
     const struct tn__shape_env env = {&state, env_type, env_content, env_dims_value,
         env_set_type, env_set_dims_value, set->infer_scratch, set->infer_scratch_size};
     for (uint32_t i = 0; i < unit->n_nodes; i++) {
@@ -171,7 +183,10 @@ static tn_status set_externals(
             .key_dtype = known->key_dtype,
             .rank = -1};
         if (ref->kind == TN_KIND_TENSOR) {
-            type.dtype = ref->as.tensor->dtype;
+            const struct tn_tensor *t = ref->as.tensor;
+            uint64_t bytes;
+            TN_TRY(tn__exec_bytes(frame->exec, t->dtype, t->dims, t->rank, &bytes, diag));
+            type.dtype = t->dtype;
             if (!frame->generic) {
                 type.rank = (int32_t)ref->as.tensor->rank;
                 type.dims = ref->as.tensor->dims;
@@ -236,14 +251,18 @@ tn_status tn__set_infer(
 
 tn_status tn__exec_bytes(const struct tn__exec *exec, int32_t dtype, const int64_t *dims,
     uint32_t rank, uint64_t *out, struct tn_diag *diag) {
-    if (!tn_tensor_bytes(dtype, dims, rank, out))
+    uint64_t extent;
+    if (!tn_tensor_bytes(dtype, dims, rank, out) ||
+        !tn_tensor_extent(dtype, dims, rank, &extent))
         return tn_fail(diag, TN_LIMIT_EXCEEDED,
             "a tensor of type %s and rank %u has a negative or overflowing size",
             tn_dtype_name(dtype), (unsigned)rank);
-    if (exec->limits.tensor_bytes && *out > exec->limits.tensor_bytes)
+    if (exec->limits.tensor_bytes && extent > exec->limits.tensor_bytes)
         return tn_fail(diag, TN_LIMIT_EXCEEDED,
-            "a tensor of %llu bytes exceeds limits.tensor_bytes (%llu); raise it if the "
+            "a tensor of %llu bytes%s exceeds limits.tensor_bytes (%llu); raise it if "
+            "the "
             "model is trusted",
-            (unsigned long long)*out, (unsigned long long)exec->limits.tensor_bytes);
+            (unsigned long long)extent, extent == *out ? "" : ", were it not empty,",
+            (unsigned long long)exec->limits.tensor_bytes);
     return TN_OK;
 }

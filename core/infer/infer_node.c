@@ -337,6 +337,7 @@ static tn_status run_call(struct call *call) {
     TN_TRY(read_inputs(call));
     TN_TRY(forget_outputs(call));
     if (def->infer) TN_TRY(def->infer(&call->api));
+    TN_TRY(tn__check_outputs(call->g, call->id, call->api.diag));
     return tn__node_subgraphs(tn__node_at(call->g, call->id), infer_unasked, call);
 }
 

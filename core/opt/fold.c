@@ -26,7 +26,7 @@ static bool outputs_fit(
         uint64_t n = 1, size;
         if (type->kind != TN_KIND_TENSOR) return false;
         for (int32_t i = 0; i < type->rank; i++) {
-            if (type->dims[i] < 0) continue;
+            if (type->dims[i] <= 0) continue; /* the others are walked all the same */
             if (!tn_mul_size(n, (uint64_t)type->dims[i], &n)) return false;
         }
         if (type->rank < 0) continue;

@@ -38,12 +38,13 @@ static void *take(struct eval *e, uint64_t size) {
 
 static tn_status give_output(
     struct eval *e, uint32_t o, int32_t dtype, const int64_t *dims, uint32_t rank) {
-    uint64_t size;
-    if (o >= e->node->view.n_outputs || !tn_tensor_bytes(dtype, dims, rank, &size))
+    uint64_t size, extent;
+    if (o >= e->node->view.n_outputs || !tn_tensor_bytes(dtype, dims, rank, &size) ||
+        !tn_tensor_extent(dtype, dims, rank, &extent))
         return tn_fail(&e->diag, TN_INVALID_ARGUMENT,
             "output %u has a type or shape that cannot be", o);
     int64_t *dims_copy = tn__arena_array(e->g->arena, rank, sizeof *dims_copy);
-    void *data = take(e, size);
+    void *data = extent <= e->budget ? take(e, size) : NULL;
     if (!dims_copy || !data)
         return tn_fail(&e->diag, TN_LIMIT_EXCEEDED,
             "output %u takes %llu bytes, more than the %llu that are left", o,

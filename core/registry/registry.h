@@ -86,6 +86,9 @@ tn_status tn__upgrade_node(struct tn__registry *registry, struct tn_graph *g,
 /* Checks a node (newest version) against its schema: arity, attributes, element types of
  * the inputs whose type is known. */
 tn_status tn__check_node(const struct tn_graph *g, tn_node_id id, struct tn_diag *diag);
+/* Checks after inference: the element types of the outputs are the schema's. */
+tn_status tn__check_outputs(
+    const struct tn_graph *g, tn_node_id id, struct tn_diag *diag);
 
 /* ---- kernels and providers -----------------------------------------------------------
  */

@@ -23,6 +23,19 @@ static const struct tn_formal *formal_of(
 
 /* ---- arity ----------------------------------------------------------------------- */
 
+/* Kernels walk a variadic input without asking whether each item is there. */
+static tn_status check_complete(const struct check *c, const struct tn_formal *f,
+    const tn_value_id *ids, uint32_t begin, uint32_t n) {
+    for (uint32_t i = begin; i < n; i++) {
+        if (ids[i] == TN_NO_ID)
+            return tn_fail(c->diag, TN_INVALID_MODEL,
+                "node %s (%s) omits input %u, an item of the variadic input '%s', which "
+                "is required",
+                c->label, c->op, i, f->name);
+    }
+    return TN_OK;
+}
+
 static tn_status check_arity(const struct check *c, const char *what,
     const struct tn_formal *formals, uint32_t n_formals, const tn_value_id *ids,
     uint32_t n, bool is_input) {
@@ -35,6 +48,8 @@ static tn_status check_arity(const struct check *c, const char *what,
                 return tn_fail(c->diag, TN_INVALID_MODEL,
                     "node %s (%s) has %u of the variadic %s '%s', expected at least %u",
                     c->label, c->op, items, what, f->name, f->min_arity);
+            if (is_input && !(f->flags & TN_FORMAL_OPTIONAL))
+                TN_TRY(check_complete(c, f, ids, i, n));
         } else if (!(f->flags & TN_FORMAL_OPTIONAL) && !given && is_input) {
             return tn_fail(c->diag, TN_INVALID_MODEL,
                 "node %s (%s) lacks %s %u '%s', which is required", c->label, c->op, what,
@@ -163,6 +178,27 @@ static tn_status check_input_type(const struct check *c, uint32_t i) {
         tn__types_text(allowed, wanted, sizeof wanted));
 }
 
+/* What inference says of an output must be a type that the definition may produce. */
+static tn_status check_output_type(const struct check *c, uint32_t o) {
+    const struct tn_op_def *def = c->def;
+    const struct tn_formal *formal = formal_of(def->outputs, def->n_outputs, o);
+    const struct tn__value *value = tn__value_at(c->g, c->node->view.outputs[o]);
+    const struct tn_type *type = &value->type;
+    char wanted[256];
+    if (!formal || type->kind == TN_KIND_ABSENT || type->kind == TN_KIND_OPAQUE ||
+        type->dtype == TN_UNDEFINED)
+        return TN_OK;
+    uint64_t allowed = allowed_types(def, formal, type);
+    if (type->dtype > TN_UNDEFINED && type->dtype < TN_DTYPE_COUNT &&
+        (allowed >> type->dtype & 1))
+        return TN_OK;
+    if (c->diag) tn__diag_name(c->diag, c->diag->tensor, value->name);
+    return tn_fail(c->diag, TN_INVALID_MODEL,
+        "node %s (%s): output %u '%s' would be %s of %s, expected one of %s", c->label,
+        c->op, o, formal->name, kind_name(type->kind), tn_dtype_name(type->dtype),
+        tn__types_text(allowed, wanted, sizeof wanted));
+}
+
 /* Inputs of one type variable must agree. first[v] is the first input of known type that
  * variable v governs. */
 enum { MAX_VARS = 32 };
@@ -201,6 +237,21 @@ static tn_status check_types(const struct check *c) {
         TN_TRY(check_agreement(c, i, first));
     }
     return TN_OK;
+}
+
+tn_status tn__check_outputs(
+    const struct tn_graph *g, tn_node_id id, struct tn_diag *diag) {
+    struct check c = {.g = g, .node = tn__node_at(g, id), .diag = diag};
+    c.def = c.node->def;
+    if (!c.def) return TN_OK;
+    const struct tn_node *node = &c.node->view;
+    tn__node_label(c.node, c.label, sizeof c.label);
+    tn__node_op_label(c.node, c.op, sizeof c.op);
+    tn_status status = TN_OK;
+    for (uint32_t o = 0; o < node->n_outputs && status == TN_OK; o++) {
+        if (node->outputs[o] != TN_NO_ID) status = check_output_type(&c, o);
+    }
+    return status == TN_OK ? TN_OK : tn__node_context(diag, c.node, status);
 }
 
 tn_status tn__check_node(const struct tn_graph *g, tn_node_id id, struct tn_diag *diag) {
