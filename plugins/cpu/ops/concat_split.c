@@ -144,9 +144,9 @@ static tn_status compute_concat(void *object, const struct tn_run_args *args) {
     for (uint32_t i = 0; i < args->n_inputs; i++) {
         const struct tn_tensor *in = args->inputs[i].as.tensor;
         TN_TRY(check_part(out, in, axis, diag));
-        done += in->dims[axis];
-        if (done > out->dims[axis])
+        if (in->dims[axis] > out->dims[axis] - done)
             return tn_fail(diag, TN_INTERNAL, "the inputs are longer than the output");
+        done += in->dims[axis];
         uint64_t bytes = rows ? in->size / (uint64_t)rows : 0;
         tn__copy_rows(kernel->base.host, (char *)out->data + at, pitch, in->data, bytes,
             bytes, rows);
@@ -194,6 +194,8 @@ static tn_status split_sizes(const struct tn_infer *infer,
         if (sizes[o] < 0 && !tn_dim_is_symbol(sizes[o]))
             return tn_fail(infer->diag, TN_INVALID_ARGUMENT,
                 "'split' holds the size %lld", (long long)sizes[o]);
+        if (sizes[o] > INT64_MAX - (total < 0 ? 0 : total))
+            return tn_fail(infer->diag, TN_INVALID_ARGUMENT, "'split' sums to no size");
         if (total >= 0) total = sizes[o] < 0 ? -1 : total + sizes[o];
     }
     if (total >= 0 && dim >= 0 && total != dim)

@@ -2,6 +2,7 @@
  *
  * The padding follows from the attributes, from auto_pad or from output_shape; what lies
  * behind the last filter (output_padding) is bias alone. */
+#include "ops/convolution.h"
 #include "ops/narrow.h"
 #include "ops/ops.h"
 
@@ -46,7 +47,7 @@ static tn_status fill_axis(struct axis *a, const struct tn_window *w,
     bool same = upper || w->auto_pad == TN_PAD_SAME_LOWER;
     const int64_t limit = INT64_C(1) << 31;
     if (in > limit || a->stride > limit || a->kernel > limit || a->dilation > limit ||
-        extra < 0 || extra > limit)
+        w->pad_begin[i] > limit || w->pad_end[i] > limit || extra < 0 || extra > limit)
         return tn_fail(diag, TN_INVALID_ARGUMENT, "axis %u is too large", i);
     int64_t full = a->stride * (in - 1) + extra + (a->kernel - 1) * a->dilation + 1;
     if (in == 0) full = 0;
@@ -56,8 +57,7 @@ static tn_status fill_axis(struct axis *a, const struct tn_window *w,
             attrs->output_shape.n > w->rank ? attrs->output_shape.n - w->rank : 0;
         a->out = attrs->output_shape.present ? attrs->output_shape.v[skip + i]
                                              : in * a->stride;
-        int64_t total = full - a->out;
-        if (total < 0) total = 0;
+        int64_t total = a->out >= 0 && a->out < full ? full - a->out : 0;
         a->pad = upper ? total / 2 : total - total / 2;
     } else {
         a->out = full - w->pad_begin[i] - w->pad_end[i];
@@ -163,6 +163,9 @@ static tn_status prepare_conv_transpose(void *kernel, const struct tn_run_args *
     TN_TRY(check_list(attrs.output_padding, plan->axes, "output_padding", diag));
     TN_TRY(check_list(attrs.output_shape, plan->axes, "output_shape", diag));
     TN_TRY(tn__window_parse(&window, conv->node, plan->axes, w->dims + 2, diag));
+    if (w->dims[1] > INT64_MAX / conv->group)
+        return tn_fail(diag, TN_INVALID_ARGUMENT, "the groups have too many filters");
+    TN_TRY(tn__bias_check(args, 2, (size_t)(w->dims[1] * conv->group), diag));
     plan->batch = (size_t)x->dims[0];
     plan->group = (size_t)conv->group;
     plan->channels = (size_t)(x->dims[1] / conv->group);

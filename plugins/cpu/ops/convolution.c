@@ -164,7 +164,8 @@ static tn_status create_fused_conv(const struct tn_kernel_ctx *ctx, void **out) 
 /* The weights' part of a convolution: all that packing looks at. */
 static tn_status weight_shape(struct tn_conv *c, const struct conv *conv,
     const struct tn_tensor *w, struct tn_diag *diag) {
-    if (w->rank < 3 || w->rank > 2 + TN_CONV_MAX_AXES || w->dims[0] % conv->group != 0)
+    if (w->rank < 3 || w->rank > 2 + TN_CONV_MAX_AXES || w->dims[0] % conv->group != 0 ||
+        conv->group > (w->dims[0] ? w->dims[0] : 1))
         return tn_fail(diag, TN_INVALID_ARGUMENT,
             "weights of rank %u with %lld filters do not fit %lld groups", w->rank,
             (long long)(w->rank ? w->dims[0] : 0), (long long)conv->group);
@@ -242,6 +243,13 @@ static tn_status prepack_conv(void *kernel, uint32_t input, const struct tn_tens
     return TN_OK;
 }
 
+/* What is added to the output has its shape. */
+static tn_status check_residual(const struct tn_run_args *args, struct tn_diag *diag) {
+    const struct tn_tensor *z = tn__in(args, 3), *y = args->outputs[0].as.tensor;
+    if (!z || tn_dims_equal(z->dims, z->rank, y->dims, y->rank)) return TN_OK;
+    return tn_fail(diag, TN_INVALID_ARGUMENT, "the residual has not the output's shape");
+}
+
 /* Fills the sizes of this call. */
 static tn_status plan_sizes(struct plan *plan, const struct conv *conv,
     const struct tn_run_args *args, struct tn_diag *diag) {
@@ -255,6 +263,8 @@ static tn_status plan_sizes(struct plan *plan, const struct conv *conv,
             "channels",
             x->rank, (long long)(x->rank > 2 ? x->dims[channel] : 0), w->rank,
             c->in_channels);
+    TN_TRY(tn__bias_check(args, 2, c->out_channels, diag));
+    TN_TRY(check_residual(args, diag));
     c->batch = (size_t)x->dims[0];
     TN_TRY(spatial_shape(c, conv, x->dims + first, w, diag));
     plan->in_plane = plan->out_plane = 1;

@@ -354,7 +354,7 @@ static tn_status infer_eye(const struct tn_infer *infer) {
         return tn_fail(infer->diag, TN_INVALID_ARGUMENT,
             "the input has rank %d, expected 2", (int)in->rank);
     return tn_infer_shape_like(
-        infer, 0, 0, attrs.dtype ? (int32_t)attrs.dtype : in->dtype);
+        infer, 0, 0, attrs.dtype ? tn__dtype_of(attrs.dtype) : in->dtype);
 }
 
 struct diagonal_kernel {

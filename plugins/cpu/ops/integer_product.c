@@ -131,6 +131,22 @@ static tn_status check_count(const struct tn_run_args *args, uint32_t input, siz
         "input %u has %zu elements, expected 1 or %zu", input, count, n);
 }
 
+/* Scales are read by index modulo their number. */
+static tn_status check_scales(const struct integer *k, const struct tn_run_args *args) {
+    const uint32_t inputs[] = {k->at->a_scale, k->at->b_scale, k->at->y_scale};
+    for (size_t i = 0; i < TN_COUNT(inputs); i++) {
+        const struct tn_tensor *t = optional(args, inputs[i]);
+        if (t && tn_tensor_count(t) == 0)
+            return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
+                "input %u is empty, expected a scale", inputs[i]);
+    }
+    const struct tn_tensor *zero = optional(args, k->at->y_zero);
+    if (zero && tn_tensor_count(zero) == 0)
+        return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
+            "input %u is empty, expected a zero point", k->at->y_zero);
+    return TN_OK;
+}
+
 static tn_status workspace_integer(
     void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
     const struct integer *k = kernel;
@@ -215,6 +231,7 @@ static tn_status compute_matmul(void *kernel, const struct tn_run_args *args) {
     int32_t *sums = k->at->y_scale ? wide_b + tn_tensor_count(b) : y->data;
     TN_TRY(check_count(args, k->at->a_zero, m));
     TN_TRY(check_count(args, k->at->b_zero, n));
+    TN_TRY(check_scales(k, args));
     widen(k->base.cpu, wide_a, a, optional(args, k->at->a_zero), depth);
     const struct tn_tensor *b_zero = optional(args, k->at->b_zero);
     size_t zeros = b_zero ? (size_t)tn_tensor_count(b_zero) : 1;
@@ -300,6 +317,8 @@ static tn_status compute_conv(void *kernel, const struct tn_run_args *args) {
     if (n == 0) return TN_OK;
     TN_TRY(check_count(args, k->at->a_zero, 1));
     TN_TRY(check_count(args, k->at->b_zero, filters));
+    TN_TRY(check_scales(k, args));
+    if (bias) TN_TRY(tn__bias_check(args, k->at->bias, filters, args->run->diag));
     int32_t *wide_x = args->workspace, *wide_w = wide_x + tn_tensor_count(x);
     size_t filter = (size_t)tn_tensor_count(w) / filters;
     widen(k->base.cpu, wide_x, x, optional(args, k->at->a_zero), 1);

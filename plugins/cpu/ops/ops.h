@@ -231,6 +231,11 @@ tn_status tn__kernel_ready(tn_status status, void **out);
 tn_status tn__output(const struct tn_run_args *args, uint32_t o, int32_t dtype,
     const int64_t *dims, uint32_t rank, struct tn_tensor **out);
 
+/* An attribute's number as an element type: -1, which no check lets pass, when it is none. */
+static inline int32_t tn__dtype_of(int64_t number) {
+    return number > 0 && number < TN_DTYPE_COUNT ? (int32_t)number : -1;
+}
+
 /* Tensor of input i, NULL when it is omitted. */
 static inline const struct tn_tensor *tn__in(const struct tn_run_args *args, uint32_t i) {
     if (i >= args->n_inputs || args->inputs[i].kind != TN_KIND_TENSOR) return NULL;

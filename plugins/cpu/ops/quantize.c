@@ -29,7 +29,7 @@ static tn_status infer_quantize(const struct tn_infer *infer) {
     struct quantize_attrs attrs;
     TN_TRY(TN_ATTRS_READ(quantize, infer->node, &attrs, infer->diag));
     int32_t dtype = zero                 ? zero->dtype
-                    : attrs.output_dtype ? (int32_t)attrs.output_dtype
+                    : attrs.output_dtype ? tn__dtype_of(attrs.output_dtype)
                                          : TN_UINT8;
     return tn_infer_shape_like(infer, 0, 0, dtype);
 }
@@ -38,7 +38,7 @@ static tn_status infer_dequantize(const struct tn_infer *infer) {
     const struct tn_type *scale = tn_infer_input(infer, 1);
     struct dequantize_attrs attrs;
     TN_TRY(TN_ATTRS_READ(dequantize, infer->node, &attrs, infer->diag));
-    int32_t dtype = attrs.output_dtype ? (int32_t)attrs.output_dtype
+    int32_t dtype = attrs.output_dtype ? tn__dtype_of(attrs.output_dtype)
                     : scale            ? scale->dtype
                                        : 0;
     return dtype ? tn_infer_shape_like(infer, 0, 0, dtype) : TN_OK;
