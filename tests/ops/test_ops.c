@@ -41,6 +41,7 @@ static const struct op_case cases[] = {
 #include "op_cases.inc"
 #include "window_cases.inc"
 #include "region_cases.inc"
+#include "text_cases.inc"
 };
 /* clang-format on */
 

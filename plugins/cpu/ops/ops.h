@@ -69,6 +69,7 @@ struct tn__family {
     X(cumulative) \
     X(deform_conv) \
     X(det) \
+    X(dft) \
     X(dropout) \
     X(einsum) \
     X(expand_tile) \
@@ -105,8 +106,12 @@ struct tn__family {
     X(sequence_map) \
     X(sequence_split) \
     X(shape_view) \
+    X(signal_tables) \
     X(slice_pad) \
     X(softmax) \
+    X(string_normalizer) \
+    X(string_pieces) \
+    X(tfidf) \
     X(topk) \
     X(training) \
     X(transpose) \

@@ -1,0 +1,193 @@
+/* StringConcat and StringSplit. Pieces of a string share its bytes. */
+#include "loops/elementwise.h"
+#include "ops/broadcast.h"
+#include "ops/utf8.h"
+
+/* clang-format off */
+#define SPLIT_ATTRS(X, S) X(S, STRING, delimiter, "") X(S, INT, maxsplit, INT64_MAX)
+/* clang-format on */
+TN_ATTR_TABLE(split, SPLIT_ATTRS)
+
+/* ---- StringConcat ------------------------------------------------------------------------ */
+
+static tn_status create_concat(const struct tn_kernel_ctx *ctx, void **out) {
+    return tn__kernel_create(ctx, sizeof(struct tn__kernel), out);
+}
+
+struct concat {
+    const struct tn_string *x, *y;
+    struct tn_string *z;
+    char *bytes; /* NULL while lengths are summed */
+    uint64_t used;
+};
+
+static void concat_run(
+    void *arg, int64_t dst, const int64_t *offsets, const int64_t *steps, int64_t n) {
+    struct concat *job = arg;
+    for (int64_t i = 0; i < n; i++) {
+        const struct tn_string *x = job->x + offsets[0] + i * steps[0];
+        const struct tn_string *y = job->y + offsets[1] + i * steps[1];
+        if (job->bytes) {
+            char *to = job->bytes + job->used;
+            if (x->size) memcpy(to, x->data, x->size);
+            if (y->size) memcpy(to + x->size, y->data, y->size);
+            job->z[dst + i] = (struct tn_string){to, x->size + y->size};
+        }
+        job->used += x->size + y->size;
+    }
+}
+
+static tn_status compute_concat(void *object, const struct tn_run_args *args) {
+    const struct tn_tensor *x = tn__in(args, 0), *y = tn__in(args, 1);
+    const struct tn_tensor *const operands[2] = {x, y};
+    const struct tn_run *run = args->run;
+    struct tn_tensor *z = tn__out(args, 0);
+    struct tn__ew ew;
+    (void)object;
+    if (!z) return tn_fail(run->diag, TN_INTERNAL, "the output's shape is not known");
+    TN_TRY(tn__ew_plan(&ew, z->dims, z->rank, operands, 2, run->diag));
+    if (ew.count == 0) return TN_OK;
+    struct concat job = {x->data, y->data, z->data, NULL, 0};
+    tn__ew_walk(&ew, 0, ew.count, concat_run, &job);
+    job.bytes = run->alloc(run, job.used ? job.used : 1, 1);
+    if (!job.bytes)
+        return tn_fail(run->diag, TN_OUT_OF_MEMORY, "no memory for %llu bytes of text",
+            (unsigned long long)job.used);
+    job.used = 0;
+    tn__ew_walk(&ew, 0, ew.count, concat_run, &job);
+    return TN_OK;
+}
+
+/* ---- StringSplit ------------------------------------------------------------------------- */
+
+struct split {
+    struct tn__kernel base;
+    struct tn_string delimiter;
+    int64_t most; /* splits */
+};
+
+static tn_status infer_split(const struct tn_infer *infer) {
+    const struct tn_type *x = tn_infer_input(infer, 0);
+    int64_t dims[TN_RANK_MAX];
+    if (!x || x->rank < 0) {
+        TN_TRY(tn_infer_set(infer, 1, TN_INT64, -1, NULL));
+        return tn_infer_set(infer, 0, TN_STRING, -1, NULL);
+    }
+    TN_TRY(tn_rank_check((int64_t)x->rank + 1, infer->diag));
+    if (x->rank) memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
+    dims[x->rank] = TN_DIM_UNKNOWN;
+    TN_TRY(tn_infer_set(infer, 1, TN_INT64, x->rank, dims));
+    return tn_infer_set(infer, 0, TN_STRING, x->rank + 1, dims);
+}
+
+static tn_status create_split(const struct tn_kernel_ctx *ctx, void **out) {
+    struct split_attrs attrs;
+    TN_TRY(TN_ATTRS_READ(split, ctx->node, &attrs, ctx->diag));
+    TN_TRY(tn__kernel_create(ctx, sizeof(struct split), out));
+    struct split *k = *out;
+    k->delimiter = attrs.delimiter;
+    k->most = attrs.maxsplit < 0 ? INT64_MAX : attrs.maxsplit;
+    return TN_OK;
+}
+
+/* The first `wanted` (size 1 or more) in [from, end), NULL when there is none. */
+static const char *find_text(const char *from, const char *end, struct tn_string wanted) {
+    while ((uint64_t)(end - from) >= wanted.size) {
+        const char *hit =
+            memchr(from, wanted.data[0], (size_t)(end - from) - (size_t)wanted.size + 1);
+        if (!hit) return NULL;
+        if (memcmp(hit, wanted.data, wanted.size) == 0) return hit;
+        from = hit + 1;
+    }
+    return NULL;
+}
+
+/* Splits at the delimiter; pieces[] may be NULL to count only. */
+static int64_t split_at(
+    const struct split *k, struct tn_string text, struct tn_string *pieces) {
+    const char *from = text.data, *end = from + text.size;
+    int64_t n = 0;
+    while (n < k->most) {
+        const char *hit = find_text(from, end, k->delimiter);
+        if (!hit) break;
+        if (pieces) pieces[n] = (struct tn_string){from, (uint64_t)(hit - from)};
+        n++;
+        from = hit + k->delimiter.size;
+    }
+    if (pieces) pieces[n] = (struct tn_string){from, (uint64_t)(end - from)};
+    return n + 1;
+}
+
+/* Splits at stretches of white space; the last piece of a full count keeps its own. */
+static int64_t split_words(
+    const struct split *k, struct tn_string text, struct tn_string *pieces) {
+    const char *at = text.data, *end = at + text.size;
+    int64_t n = 0;
+    for (;;) {
+        size_t space;
+        while (at < end && (space = tn__utf8_space(at, (size_t)(end - at))) > 0)
+            at += space;
+        if (at >= end) return n;
+        const char *word = at;
+        if (n == k->most) at = end;
+        while (at < end && tn__utf8_space(at, (size_t)(end - at)) == 0)
+            at++;
+        if (pieces) pieces[n] = (struct tn_string){word, (uint64_t)(at - word)};
+        n++;
+    }
+}
+
+static int64_t split_text(
+    const struct split *k, struct tn_string text, struct tn_string *pieces) {
+    static const char empty[] = "";
+    if (text.size == 0) text.data = empty;
+    return k->delimiter.size ? split_at(k, text, pieces) : split_words(k, text, pieces);
+}
+
+static tn_status compute_split(void *object, const struct tn_run_args *args) {
+    const struct split *k = object;
+    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_string *texts = x->data;
+    int64_t dims[TN_RANK_MAX], n = tn_tensor_count(x), most = 0, total;
+    struct tn_tensor *y, *z;
+    TN_TRY(tn_rank_check((int64_t)x->rank + 1, args->run->diag));
+    if (x->rank) memcpy(dims, x->dims, x->rank * sizeof *dims);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t pieces = split_text(k, texts[i], NULL);
+        if (pieces > most) most = pieces;
+    }
+    dims[x->rank] = most;
+    if (!tn_shape_count(dims, x->rank + 1, &total))
+        return tn_fail(args->run->diag, TN_LIMIT_EXCEEDED, "too many pieces of text");
+    TN_TRY(tn__output(args, 0, TN_STRING, dims, x->rank + 1, &y));
+    struct tn_string *pieces = y->data;
+    if (total > 0) memset(pieces, 0, (size_t)total * sizeof *pieces);
+    int64_t *counts = NULL;
+    if (args->n_outputs > 1 && args->outputs[1].kind == TN_KIND_TENSOR) {
+        TN_TRY(tn__output(args, 1, TN_INT64, x->dims, x->rank, &z));
+        counts = z->data;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t count = split_text(k, texts[i], pieces + i * most);
+        if (counts) counts[i] = count;
+    }
+    return TN_OK;
+}
+
+/* clang-format off */
+static const struct tn_op_def defs[] = {
+    {TN_DEF("", "StringConcat"), TN_VERSIONS({20}), TN_INPUTS({"X", "T"}, {"Y", "T"}),
+        TN_OUTPUTS({"Z", "T"}), TN_TYPE_VARS({"T", TN_BIT(STRING)}), .infer = tn__infer_binary},
+    {TN_DEF("", "StringSplit"), TN_VERSIONS({20}), TN_INPUTS({"X", "T1"}),
+        TN_OUTPUTS({"Y", "T2"}, {"Z", "T3"}),
+        TN_TYPE_VARS({"T1", TN_BIT(STRING)}, {"T2", TN_BIT(STRING)}, {"T3", TN_BIT(INT64)}),
+        TN_ATTRS(split), .infer = infer_split},
+};
+
+static const struct tn_kernel_def kernels[] = {
+    {TN_KERNEL("", "StringConcat", 20), .create = create_concat, .compute = compute_concat},
+    {TN_KERNEL("", "StringSplit", 20), .create = create_split, .compute = compute_split},
+};
+/* clang-format on */
+
+TN_FAMILY(string_pieces);
