@@ -94,6 +94,7 @@ struct tn__family {
     X(random) \
     X(recurrent) \
     X(reduce) \
+    X(regex_full_match) \
     X(resize) \
     X(reverse_sequence) \
     X(roi_align) \
