@@ -111,8 +111,12 @@ static void run_case(const struct op_case *c, const char *level) {
     char text[4096];
     double data[MOST];
     int length =
-        snprintf(text, sizeof text, "<ir_version: %d, opset_import: [\"\" : %d]>\n%s",
-            c->opset < 9 ? 3 : 8, c->opset, c->graph);
+        snprintf(text, sizeof text, "<ir_version: %d, opset_import: [\"\" : %d%s]>\n%s",
+            c->opset < 9 ? 3 : 8, c->opset,
+            strstr(c->graph, "ai.onnx.preview.")
+                ? ", \"ai.onnx.preview\" : 1, \"ai.onnx.preview.training\" : 1"
+                : "",
+            c->graph);
     const struct tn_model model = {.data = text, .size = (uint64_t)length};
     const struct tn_option option = {"level", level};
     const struct tn_session_options options = {

@@ -8,6 +8,7 @@
 #include "ops/attention.h"
 #include "loops/copy.h"
 #include "loops/parallel.h"
+#include "ops/attention_product.h"
 #include "ops/narrow.h"
 
 #include <math.h>
@@ -274,46 +275,6 @@ static int64_t mask_at(
            i * job->mask_step[2];
 }
 
-/* C = alpha A·B on plain rows; B is K (its rows are columns) or V. */
-static void product_f32(
-    const struct job *job, struct tn_gemm *gemm, double alpha, bool transposed) {
-    const struct tn_gemm_kernels *kernels = &job->cpu->gemm;
-    struct tn_gemm_epilogue epilogue = TN_GEMM_EPILOGUE_INIT;
-    epilogue.alpha = (float)alpha;
-    gemm->epilogue = &epilogue;
-    tn_gemm_plain(
-        kernels, gemm, transposed, 0, gemm->m, 0, tn_gemm_panels(kernels, gemm->n));
-}
-
-struct product_f64 {
-    size_t m, n, k;
-    const double *a;
-    size_t lda;
-    const double *b;
-    size_t ldb;
-    double *c;
-    size_t ldc;
-};
-
-static void product_f64(
-    const struct job *job, struct product_f64 *p, double alpha, bool transposed) {
-    (void)job;
-    for (size_t i = 0; i < p->m; i++) {
-        double *c = p->c + i * p->ldc;
-        const double *a = p->a + i * p->lda;
-        for (size_t j = 0; j < p->n; j++)
-            c[j] = 0;
-        for (size_t j = 0; transposed && j < p->n; j++)
-            for (size_t k = 0; k < p->k; k++)
-                c[j] += a[k] * p->b[j * p->ldb + k];
-        for (size_t k = 0; !transposed && k < p->k; k++)
-            for (size_t j = 0; j < p->n; j++)
-                c[j] += a[k] * p->b[k * p->ldb + j];
-        for (size_t j = 0; j < p->n; j++)
-            c[j] *= alpha;
-    }
-}
-
 #define T float
 #define ELEMENT TN_FLOAT
 #define NAME(x) x##_f32
@@ -324,7 +285,7 @@ static void product_f64(
 #define ELEMENT TN_DOUBLE
 #define NAME(x) x##_f64
 #define VMATH(cpu, name) (cpu)->vmath.f64[TN_VMATH_##name]
-#define PRODUCT struct product_f64
+#define PRODUCT struct tn__product_f64
 #include "ops/attention_tmpl.h"
 
 /* ---- tables ------------------------------------------------------------------------------ */

@@ -126,7 +126,7 @@ static void NAME(run_block)(const struct job *job, const struct block *block, T 
         .ldb = (size_t)job->k.row,
         .c = lines,
         .ldc = (size_t)n};
-    NAME(product)(job, &qk, job->scale, true);
+    NAME(product)(job->cpu, &qk, job->scale, true);
     for (int64_t r = 0; r < block->rows; r++)
         NAME(finish_row)(job, block, r, lines + r * n, bias);
     PRODUCT pv = {.m = (size_t)block->rows,
@@ -138,7 +138,7 @@ static void NAME(run_block)(const struct job *job, const struct block *block, T 
         .ldb = (size_t)job->v.row,
         .c = y,
         .ldc = (size_t)step_y};
-    if (s->v_head > 0) NAME(product)(job, &pv, 1, false);
+    if (s->v_head > 0) NAME(product)(job->cpu, &pv, 1, false);
 }
 
 static void NAME(run_blocks)(void *arg, int64_t begin, int64_t end, uint32_t worker) {

@@ -74,6 +74,7 @@ struct tn__family {
     X(einsum) \
     X(expand_tile) \
     X(fill) \
+    X(flex_attention) \
     X(gather) \
     X(grid_sample) \
     X(integer_product) \

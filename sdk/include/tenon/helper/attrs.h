@@ -71,6 +71,7 @@ struct tn_attr_field {
 #define TN_ATTR_C_TENSOR struct tn_attr_tensor
 #define TN_ATTR_C_SPARSE_TENSOR struct tn_attr_sparse
 #define TN_ATTR_C_TYPE_PROTO struct tn_attr_type
+#define TN_ATTR_C_GRAPH struct tn_attr_graph
 #define TN_ATTR_C_GRAPH_REQUIRED struct tn_attr_graph
 
 #define TN_ATTR_R_INT(d) TN_ATTR_INT, 0
@@ -86,6 +87,7 @@ struct tn_attr_field {
 #define TN_ATTR_R_TENSOR(d) TN_ATTR_TENSOR, 0
 #define TN_ATTR_R_SPARSE_TENSOR(d) TN_ATTR_SPARSE_TENSOR, 0
 #define TN_ATTR_R_TYPE_PROTO(d) TN_ATTR_TYPE_PROTO, 0
+#define TN_ATTR_R_GRAPH(d) TN_ATTR_GRAPH, 0
 #define TN_ATTR_R_GRAPH_REQUIRED(d) TN_ATTR_GRAPH, TN_ATTR_REQUIRED
 
 #define TN_ATTR_D_INT(d) (d), 0.0f, NULL
@@ -101,6 +103,7 @@ struct tn_attr_field {
 #define TN_ATTR_D_TENSOR(d) 0, 0.0f, NULL
 #define TN_ATTR_D_SPARSE_TENSOR(d) 0, 0.0f, NULL
 #define TN_ATTR_D_TYPE_PROTO(d) 0, 0.0f, NULL
+#define TN_ATTR_D_GRAPH(d) 0, 0.0f, NULL
 #define TN_ATTR_D_GRAPH_REQUIRED(d) 0, 0.0f, NULL
 
 #define TN_ATTR_MEMBER_(S, kind, member, d) TN_ATTR_C_##kind member;
