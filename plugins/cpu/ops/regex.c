@@ -77,7 +77,7 @@ static tn_status repeat(struct parser *p, uint32_t begin, uint32_t n) {
     void *list = re->steps;
     TN_TRY(grow(p, &list, &re->step_room, re->n_steps, n, sizeof *re->steps));
     re->steps = list;
-    memcpy(re->steps + re->n_steps, re->steps + begin, n * sizeof *re->steps);
+    if (n) memcpy(re->steps + re->n_steps, re->steps + begin, n * sizeof *re->steps);
     re->n_steps += n;
     return TN_OK;
 }
