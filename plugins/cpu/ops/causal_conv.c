@@ -2,6 +2,7 @@
 #include "loops/parallel.h"
 #include "ops/body.h"
 #include "ops/narrow.h"
+#include "ops/sizes.h"
 
 #include <stdbool.h>
 
@@ -27,14 +28,6 @@ struct size {
     int64_t batch, channels, length, taps; /* -1 unknown */
 };
 
-static tn_status same(int64_t *a, int64_t b, const char *what, struct tn_diag *diag) {
-    if (*a >= 0 && b >= 0 && *a != b)
-        return tn_fail(diag, TN_INVALID_ARGUMENT, "%s is %lld where %lld was expected",
-            what, (long long)b, (long long)*a);
-    if (*a < 0) *a = b;
-    return TN_OK;
-}
-
 static tn_status add_input(struct size *size, uint32_t i, const int64_t *dims,
     int32_t rank, struct tn_diag *diag) {
     static const char *const names[N_INPUTS] = {"input", "weight", "bias", "past_state"};
@@ -43,19 +36,19 @@ static tn_status add_input(struct size *size, uint32_t i, const int64_t *dims,
     if (rank != wanted)
         return tn_fail(diag, TN_INVALID_ARGUMENT, "'%s' has rank %d, expected %d",
             names[i], (int)rank, (int)wanted);
-    TN_TRY(same(&size->channels, dims[i == INPUT || i == PAST ? 1 : 0],
+    TN_TRY(tn__size_same(&size->channels, dims[i == INPUT || i == PAST ? 1 : 0],
         "the number of channels", diag));
     if (i == BIAS) return TN_OK;
     if (i == WEIGHT) {
-        TN_TRY(same(&one, dims[1], "the second axis of 'weight'", diag));
+        TN_TRY(tn__size_same(&one, dims[1], "the second axis of 'weight'", diag));
         if (dims[2] == 0)
             return tn_fail(diag, TN_INVALID_ARGUMENT, "'weight' has no taps");
-        return same(&size->taps, dims[2], "the number of taps", diag);
+        return tn__size_same(&size->taps, dims[2], "the number of taps", diag);
     }
-    TN_TRY(same(&size->batch, dims[0], "the batch", diag));
-    if (i == INPUT) return same(&size->length, dims[2], "the length", diag);
+    TN_TRY(tn__size_same(&size->batch, dims[0], "the batch", diag));
+    if (i == INPUT) return tn__size_same(&size->length, dims[2], "the length", diag);
     int64_t taps = dims[2] < 0 ? -1 : dims[2] + 1;
-    return same(&size->taps, taps, "the length of 'past_state' plus one", diag);
+    return tn__size_same(&size->taps, taps, "the length of 'past_state' plus one", diag);
 }
 
 static tn_status infer_causal(const struct tn_infer *infer) {

@@ -4,6 +4,7 @@
  * of one head, each of which walks through all tokens. The state lives in its output. */
 #include "loops/parallel.h"
 #include "ops/narrow.h"
+#include "ops/sizes.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -58,15 +59,6 @@ struct size {
     bool beta_each;                    /* a beta for each head, not for all */
 };
 
-/* Merges b into *a. */
-static tn_status same(int64_t *a, int64_t b, const char *what, struct tn_diag *diag) {
-    if (*a >= 0 && b >= 0 && *a != b)
-        return tn_fail(diag, TN_INVALID_ARGUMENT, "%s is %lld where %lld was expected",
-            what, (long long)b, (long long)*a);
-    if (*a < 0) *a = b;
-    return TN_OK;
-}
-
 static tn_status head_length(int64_t *length, int64_t hidden, int64_t heads,
     const char *name, struct tn_diag *diag) {
     if (hidden < 0) return TN_OK;
@@ -74,7 +66,7 @@ static tn_status head_length(int64_t *length, int64_t hidden, int64_t heads,
         return tn_fail(diag, TN_INVALID_ARGUMENT,
             "%lld numbers of '%s' do not divide into %lld heads", (long long)hidden, name,
             (long long)heads);
-    return same(length, hidden / heads, "the length of a head", diag);
+    return tn__size_same(length, hidden / heads, "the length of a head", diag);
 }
 
 /* Adds what input i says; dims may hold symbols. */
@@ -84,21 +76,22 @@ static tn_status add_input(struct size *size, const struct linear_attrs *attrs,
     if (rank != (i == PAST ? 4 : 3))
         return tn_fail(diag, TN_INVALID_ARGUMENT, "'%s' has rank %d, expected %d",
             input_names[i], (int)rank, i == PAST ? 4 : 3);
-    TN_TRY(same(&size->batch, dims[0], "the batch", diag));
+    TN_TRY(tn__size_same(&size->batch, dims[0], "the batch", diag));
     if (i == PAST) {
-        TN_TRY(same(&all, dims[1], "the number of heads of 'past_state'", diag));
-        TN_TRY(same(&size->key, dims[2], "the length of a head", diag));
-        return same(&size->value, dims[3], "the length of a head", diag);
+        TN_TRY(tn__size_same(&all, dims[1], "the number of heads of 'past_state'", diag));
+        TN_TRY(tn__size_same(&size->key, dims[2], "the length of a head", diag));
+        return tn__size_same(&size->value, dims[3], "the length of a head", diag);
     }
-    TN_TRY(same(&size->length, dims[1], "the sequence", diag));
+    TN_TRY(tn__size_same(&size->length, dims[1], "the sequence", diag));
     if (i == QUERY || i == KEY)
         return head_length(&size->key, dims[2], i == QUERY ? attrs->q_num_heads : heads,
             input_names[i], diag);
     if (i == VALUE) return head_length(&size->value, dims[2], heads, "value", diag);
     if (i == BETA) {
         size->beta_each = dims[2] != 1;
-        return dims[2] == 1 ? TN_OK
-                            : same(&all, dims[2], "the last axis of 'beta'", diag);
+        return dims[2] == 1
+                   ? TN_OK
+                   : tn__size_same(&all, dims[2], "the last axis of 'beta'", diag);
     }
     size->decay_each = dims[2] != heads;
     return dims[2] == heads ? TN_OK
