@@ -145,7 +145,8 @@ static tn_status read_entries(struct reader *r) {
         if (strcmp(e->section, section) != 0) r->domain = NULL;
         section = e->section;
         size_t s = 0;
-        while (s < 4 && strncmp(section, sections[s].prefix, strlen(sections[s].prefix)))
+        while (s < 4 &&
+               strncmp(section, sections[s].prefix, strlen(sections[s].prefix)) != 0)
             s++;
         if (s == 4) return fail_entry(r, e, "an unknown section");
         TN_TRY(sections[s].read(r, e));

@@ -13,8 +13,8 @@ static bool read_pad(const struct tn_pass_ctx *ctx, const struct tn_node *pad,
     const struct tn_attr *mode = tn_node_attr(pad, "mode");
     const struct tn_tensor *t = tn__constant_of(ctx, pad, 1);
     double value = 0;
-    if (mode &&
-        (mode->as.strings->size != 8 || memcmp(mode->as.strings->data, "constant", 8)))
+    if (mode && (mode->as.strings->size != 8 ||
+                    memcmp(mode->as.strings->data, "constant", 8) != 0))
         return false;
     if (tn__input_of(pad, 2) != TN_NO_ID &&
         !tn__scalar_of(tn__constant_of(ctx, pad, 2), &value))

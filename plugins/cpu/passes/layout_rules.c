@@ -206,7 +206,7 @@ static bool is_shuffle(const struct tn_pass_ctx *ctx, const struct tn_node *firs
     const struct tn_attr *attr = tn_node_attr(turn, "perm");
     const struct tn_type *x = tn__type_of(ctx, first->inputs[0]);
     const struct tn_type *mid = tn__type_of(ctx, first->outputs[0]);
-    if (!attr || attr->count != 5 || memcmp(attr->as.ints, perm, sizeof perm))
+    if (!attr || attr->count != 5 || memcmp(attr->as.ints, perm, sizeof perm) != 0)
         return false;
     if (x->rank != 4 || mid->rank != 5) return false;
     for (int i = 1; i < 5; i++)
