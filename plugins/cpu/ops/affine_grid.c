@@ -1,6 +1,7 @@
 /* AffineGrid: the places at which an affine map of the unit square or cube samples an image.
  */
 #include "loops/parallel.h"
+#include "ops/body.h"
 #include "ops/doubles.h"
 
 /* clang-format off */
@@ -120,12 +121,75 @@ static tn_status compute_affine(void *kernel, const struct tn_run_args *args) {
     return TN_OK;
 }
 
+/* ---- body -------------------------------------------------------------------------------- */
+
+static tn_value_id part(
+    struct tn__body *b, tn_value_id list, int64_t begin, int64_t end) {
+    return TN_BODY_ADD(b, "Slice", list, TN_BODY_INTS(b, begin), TN_BODY_INTS(b, end));
+}
+
+/* The coordinates along one spatial axis, of shape [1, …, size, …, 1, 1]. */
+static tn_value_id axis_places(
+    struct tn__body *b, int64_t axis, int64_t axes, int64_t dtype, bool align) {
+    int64_t shape[4] = {1, 1, 1, 1};
+    shape[axis] = -1;
+    tn_value_id zero = TN_BODY_ADD(b, "Squeeze", TN_BODY_INTS(b, 0));
+    tn_value_id one = TN_BODY_ADD(b, "Squeeze", TN_BODY_INTS(b, 1));
+    tn_value_id size =
+        TN_BODY_ADD(b, "Squeeze", part(b, tn__body_input(b, 1), 2 + axis, 3 + axis));
+    tn_value_id index = TN_BODY_ADD(b, "Range", zero, size, one);
+    tn_value_id twice = TN_BODY_ADD(b, "Add", index, index);
+    tn_value_id span = size;
+    if (align)
+        span = TN_BODY_ADD(b, "Max", TN_BODY_ADD(b, "Sub", size, one), one);
+    else
+        twice = TN_BODY_ADD(b, "Add", twice, one);
+    tn_value_id ratio = TN_BODY_ADD(b, "Div", TN_BODY_INT(b, "Cast", "to", dtype, twice),
+        TN_BODY_INT(b, "Cast", "to", dtype, span));
+    tn_value_id place =
+        TN_BODY_ADD(b, "Sub", ratio, tn__body_number(b, (int32_t)dtype, 1));
+    return TN_BODY_ADD(b, "Reshape", place, tn__body_ints(b, shape, (uint32_t)axes + 1));
+}
+
+/* For providers without a kernel of the whole: the places with a 1 behind, times theta. */
+static tn_status expand_affine(const struct tn_rewrite *rw) {
+    struct tn__body b;
+    tn_value_id columns[4];
+    static const int64_t order[] = {0, 2, 1};
+    const struct tn_attr perm = {"perm", TN_ATTR_INTS, 3, {.ints = order}, NULL};
+    TN_TRY(tn__body_begin(&b, rw));
+    const struct tn_type *size_type = tn__body_type(&b, 1);
+    const struct tn_attr *align = tn_node_attr(&b.node, "align_corners");
+    int64_t dtype = tn__body_type(&b, 0)->dtype;
+    if (size_type->rank != 1 || dtype <= 0) return TN_UNSUPPORTED;
+    int64_t axes = size_type->dims[0] - 2;
+    if (axes != 2 && axes != 3) return TN_UNSUPPORTED;
+    bool aligned = align && align->type == TN_ATTR_INT && align->as.ints[0] != 0;
+    tn_value_id theta = tn__body_input(&b, 0), size = tn__body_input(&b, 1);
+    tn_value_id batch = part(&b, size, 0, 1), spatial = part(&b, size, 2, axes + 2);
+    tn_value_id full = TN_BODY_INT(&b, "Concat", "axis", 0, spatial, TN_BODY_INTS(&b, 1));
+    for (int64_t i = 0; i < axes; i++)
+        columns[axes - 1 - i] =
+            TN_BODY_ADD(&b, "Expand", axis_places(&b, i, axes, dtype, aligned), full);
+    columns[axes] =
+        TN_BODY_ADD(&b, "Expand", tn__body_number(&b, (int32_t)dtype, 1), full);
+    tn_value_id places =
+        tn__body_int(&b, "Concat", "axis", axes, columns, (uint32_t)axes + 1);
+    places = TN_BODY_ADD(&b, "Reshape", places, TN_BODY_INTS(&b, -1, axes + 1));
+    tn_value_id turned = tn__body_add(&b, "Transpose", &theta, 1, &perm, 1);
+    tn_value_id grid = TN_BODY_ADD(&b, "MatMul", places, turned);
+    tn_value_id shape =
+        TN_BODY_INT(&b, "Concat", "axis", 0, batch, spatial, TN_BODY_INTS(&b, axes));
+    tn__body_output(&b, 0, TN_BODY_ADD(&b, "Reshape", grid, shape));
+    return b.status;
+}
+
 /* clang-format off */
 static const struct tn_op_def defs[] = {
     {TN_DEF("", "AffineGrid"), TN_VERSIONS({20}),
         TN_INPUTS({"theta", "T1"}, {"size", "T2"}), TN_OUTPUTS({"grid", "T1"}),
         TN_TYPE_VARS({"T1", TN_TYPES_FLOATS}, {"T2", TN_BIT(INT64)}), TN_ATTRS(affine),
-        .infer = infer_affine},
+        .infer = infer_affine, .expand = expand_affine},
 };
 
 static const struct tn_kernel_def kernels[] = {

@@ -1,5 +1,6 @@
 /* CenterCropPad: the middle of a tensor, or the tensor in the middle of zeros. */
 #include "loops/copy.h"
+#include "ops/body.h"
 #include "ops/ops.h"
 
 /* clang-format off */
@@ -99,12 +100,41 @@ static tn_status compute_crop(void *object, const struct tn_run_args *args) {
     return TN_OK;
 }
 
+/* For providers without a kernel of the whole: Slice what is kept, then Pad it. */
+static tn_status expand_crop(const struct tn_rewrite *rw) {
+    struct tn__body b;
+    int64_t all[TN_RANK_MAX];
+    TN_TRY(tn__body_begin(&b, rw));
+    const struct tn_attr *attr = tn_node_attr(&b.node, "axes");
+    int32_t rank = tn__body_type(&b, 0)->rank;
+    if (!attr && (rank < 0 || rank > TN_RANK_MAX)) return TN_UNSUPPORTED;
+    for (int32_t i = 0; !attr && i < rank; i++)
+        all[i] = i;
+    tn_value_id x = tn__body_input(&b, 0);
+    tn_value_id axes = attr ? tn__body_ints(&b, attr->as.ints, attr->count)
+                            : tn__body_ints(&b, all, (uint32_t)rank);
+    tn_value_id wanted = TN_BODY_INT(&b, "Cast", "to", TN_INT64, tn__body_input(&b, 1));
+    tn_value_id shape = TN_BODY_ADD(&b, "Shape", x);
+    tn_value_id size = TN_BODY_ADD(&b, "Gather", shape, axes);
+    tn_value_id kept = TN_BODY_ADD(&b, "Min", size, wanted);
+    tn_value_id two = TN_BODY_INTS(&b, 2);
+    tn_value_id start = TN_BODY_ADD(&b, "Div", TN_BODY_ADD(&b, "Sub", size, kept), two);
+    tn_value_id end = TN_BODY_ADD(&b, "Add", start, kept);
+    tn_value_id middle = TN_BODY_ADD(&b, "Slice", x, start, end, axes);
+    tn_value_id more = TN_BODY_ADD(&b, "Sub", wanted, kept);
+    tn_value_id before = TN_BODY_ADD(&b, "Div", more, two);
+    tn_value_id after = TN_BODY_ADD(&b, "Sub", more, before);
+    tn_value_id pads = TN_BODY_INT(&b, "Concat", "axis", 0, before, after);
+    tn__body_output(&b, 0, TN_BODY_ADD(&b, "Pad", middle, pads, TN_NO_ID, axes));
+    return b.status;
+}
+
 /* clang-format off */
 static const struct tn_op_def defs[] = {
     {TN_DEF("", "CenterCropPad"), TN_VERSIONS({18}),
         TN_INPUTS({"input_data", "T"}, {"shape", "Tind"}), TN_OUTPUTS({"output_data", "T"}),
         TN_TYPE_VARS({"T", TN_TYPES_CLASSIC}, {"Tind", TN_TYPES_INDEX}), TN_ATTRS(crop),
-        .infer = infer_crop},
+        .infer = infer_crop, .expand = expand_crop},
 };
 
 static const struct tn_kernel_def kernels[] = {
