@@ -20,7 +20,8 @@ class Case:
     constant: tuple = ()    # inputs that are initializers always
     exact: bool = False
     domain: str = ""
-    tolerance: float = 1.0  # factor
+    tolerance: float = 1.0  # factor; -1: integers one apart, -2: so many steps of a quantiser
+    graph: object = None
 
 
 class Maker:

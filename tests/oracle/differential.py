@@ -26,6 +26,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 import cases
+import chains
 import tenon_ctypes
 
 warnings.filterwarnings("ignore")
@@ -37,7 +38,10 @@ TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e
 KNOWN = (
     ("Erf|HardSwish|GroupNormalization", r"float64.*\[reference\]",
      "the reference evaluator computes in float32, or with a constant of float32"),
-    ("ConvTranspose|Conv", "1 of .*-0.000", "one sum near 0 that cancels"),
+    ("ConvTranspose|Conv", r"1 of .*\(-?0\.0", "one sum near 0 that cancels"),
+    ("MaxPool|AveragePool|LpPool", "WRONG(?!.*shape).*auto_pad': 'SAME", "strides beyond the window would pad "
+     "less than nothing: as in TensorFlow, and as for Conv, that is nothing"),
+    ("Shape|Slice", "bfloat16", "the reference evaluator slices as Python does, without the text's clamping"),
     ("Shrink|Gelu|Selu|Celu|Elu", r"float64.*\[(ort|reference)\]", "the oracle rounds constants to float32"),
     ("Mish|Gelu", r"-0(\.0\))?, expected .*nan", "x times a factor that vanishes has the limit 0 at -inf"),
     ("Pow", r"np.int\d+\(0\), expected np.int\d+\(-\d{8}", "a NaN becomes 0 as an integer, never INT_MIN"),
@@ -59,12 +63,12 @@ KNOWN = (
     ("Slice", "9223372036854775807", "ONNX Runtime takes INT64_MAX backwards as the front; the text clamps it"),
     ("LpPool|AveragePool|QLinearConv|ConvTranspose", "[[]reference", "the reference evaluator errs in ceil_mode, "
      "dilations and groups: direct sums agree with ours"),
-    ("GroupNormalization|InstanceNormalization", "float32.*[[]reference", "the reference evaluator cancels "
+    ("GroupNormalization|InstanceNormalization", "float32.*[[](reference|ort)", "the oracle cancels "
      "in groups of nearly equal values: float64 agrees with ours"),
-    ("Gelu", "bfloat16.*[[]reference", "the reference evaluator rounds to bfloat16 after each step"),
+    ("Gelu", "[[]reference.*bfloat16", "the reference evaluator rounds to bfloat16 after each step"),
     ("Gather", "expected ''", "ONNX Runtime leaves strings behind the first empty"),
     ("Sign", r"float16\(nan\)", "the sign of NaN is NaN"),
-    ("Clip", r"\(inf\), expected", "no bound is no bound; ONNX Runtime takes the largest finite number"),
+    ("Clip", r"inf\), expected", "no bound is no bound; ONNX Runtime takes the largest finite number"),
     ("QLinearMatMul", r"int8\[([^]]* )?0[],]", "ONNX Runtime leaves a product over nothing unwritten"),
     ("Resize", "align_corners|half_pixel', 'nearest|pytorch_half_pixel", "lengths are scale * size, unrounded, "
      "as ONNX's own tests have it; ONNX Runtime rounds them, and its scales, first"),
@@ -72,8 +76,8 @@ KNOWN = (
 )
 
 
-def build(case, name, m):
-    """The model, its feeds, and the values of all inputs."""
+def build(case, name, m, types=None):
+    """The model, its feeds, and what failed. `types` are the outputs' when they are known."""
     names, graph_inputs, initializers, feeds = [], [], [], {}
     symbolic = m.chance(0.4)
     for i, x in enumerate(case.inputs):
@@ -97,9 +101,11 @@ def build(case, name, m):
         inferred = [helper.make_empty_tensor_value_info(o) for o in outputs]
         graph = helper.make_graph([node], "g", graph_inputs, inferred, initializers)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=10)
-        types = onnx.shape_inference.infer_shapes(model, data_prop=False, strict_mode=False).graph.output
-        for value, inferred in zip(model.graph.output, types):
-            value.type.tensor_type.elem_type = inferred.type.tensor_type.elem_type
+        if types is None:
+            inferred = onnx.shape_inference.infer_shapes(model, data_prop=False).graph.output
+            types = [value.type.tensor_type.elem_type for value in inferred]
+        for value, elem in zip(model.graph.output, types):
+            value.type.tensor_type.elem_type = elem
     except Exception as error:  # the generator's own mistake
         return None, None, str(error)
     return model, feeds, None
@@ -151,6 +157,8 @@ def differ(got, want, case):
         a, b = got.astype(np.float64), want.astype(np.float64)
         with np.errstate(all="ignore"):
             wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (abs(a - b) <= t * (0.1 + abs(b))))
+    if case.tolerance == -2:  # a rounding apart at a quantiser is a step apart behind it
+        wrong = np.asarray((abs(a - b) > 0.3) & True)
     if not wrong.any():
         return None
     i = tuple(int(v[0]) for v in np.nonzero(wrong)) if wrong.ndim else ()
@@ -176,7 +184,7 @@ def one(name, seed):
     case = cases.OPS[name](m)
     if case is None:
         return "none"
-    model, feeds, why = build(case, name, m)
+    model, feeds, why = chains.build(m, case) if name in chains.KINDS else build(case, name, m)
     if model is None:
         return f"GENERATOR {why}"
     want, who, why = oracle(model, feeds)
@@ -197,6 +205,8 @@ def one(name, seed):
 
 
 def describe(case, model):
+    if case.graph:
+        return "; ".join(f"{n.op_type}({', '.join(n.input)})->{n.output[0]}" for n in case.graph.nodes)
     shapes = [None if x is None else f"{np.asarray(x).dtype}{list(np.asarray(x).shape)}" for x in case.inputs]
     small = [None if x is None or np.asarray(x).size > 8 else np.asarray(x).tolist() for x in case.inputs]
     dims = model.graph.input and bool(model.graph.input[0].type.tensor_type.shape.dim) and \
@@ -204,12 +214,79 @@ def describe(case, model):
     return f"opset {case.opset} {case.attrs} {shapes} values {small} constant {case.constant} symbolic {bool(dims)}"
 
 
+EDGES = (0, 1, -1, 2, 3, -2, 7, 64, 1 << 20, 2**31, -2**31, 2**62, 2**63 - 1, -2**63)
+
+
+def spoil(case, m):
+    """Breaks a case in one to three places: attributes, shapes, types, contents, absences."""
+    for _ in range(m.r.integers(1, 4)):
+        kind, i = m.r.integers(6), int(m.r.integers(max(len(case.inputs), 1)))
+        numbers = [k for k, v in case.attrs.items() if isinstance(v, (int, list))]
+        x = case.inputs[i] if case.inputs else None
+        if kind <= 1 and numbers:
+            key = m.pick(numbers)
+            old = case.attrs[key]
+            if isinstance(old, int):
+                case.attrs[key] = m.pick(EDGES)
+            elif m.chance(0.3):
+                case.attrs[key] = [1] * int(m.r.integers(0, 7))
+            elif old:
+                case.attrs[key] = [m.pick(EDGES) if m.chance(0.4) else v for v in old]
+        elif x is None:
+            continue
+        elif kind == 2:
+            case.inputs[i] = m.data(np.asarray(x).dtype, m.shape(0, 5))
+        elif kind == 3:
+            case.inputs[i] = m.data(m.pick(cases.ANY), np.asarray(x).shape)
+        elif kind == 4 and np.asarray(x).dtype in (np.int32, np.int64):
+            x = np.array(x)
+            flat = x.reshape(-1)
+            for k in range(flat.size):
+                if m.chance(0.3):
+                    flat[k] = np.array(m.pick(EDGES)).astype(np.int64).astype(x.dtype)
+            case.inputs[i] = x
+        elif kind == 5:
+            case.inputs[i] = None
+    case.constant = tuple(int(i) for i in np.nonzero(m.r.random(len(case.inputs)) < 0.3)[0])
+
+
+def hostile(name, seed):
+    """Only a crash, a hang or an internal error is a failure."""
+    m = cases.Maker(seed)
+    case = cases.OPS[name](m)
+    if case is None:
+        return "none"
+    model, _, why = build(case, name, m)
+    if model is None:
+        return "none: " + why
+    spoil(case, m)
+    try:  # ONNX's inference may crash on what follows
+        types = [value.type.tensor_type.elem_type for value in model.graph.output]
+        model, feeds, why = build(case, name, m, types)
+    except Exception as error:
+        return f"none: {error}"
+    if model is None:
+        return "none: " + why
+    texts = set()
+    for isa, level in (("best", "all"), ("scalar", "none")):
+        try:
+            answer(model, feeds, isa, level=level, limits_tensor_bytes="64M", limits_run_bytes="256M")
+            texts.add("runs")
+        except tenon_ctypes.TenonError as error:
+            if str(error).startswith("11"):
+                return f"INTERNAL {error} {describe(case, model)}"
+            texts.add("refused")
+    return "ok " + " ".join(texts)
+
+
 def work(names, args):
+    one_ = hostile if args.hostile else one
     for name in names:
         for k in range(args.resume if name == names[0] else args.first, args.first + args.count):
             seed = zlib.crc32(name.encode()) % 100000 * 10000 + k
             print(f"BEGIN {name} {k} {seed}", flush=True)
-            print(f"END {one(name, seed)}", flush=True)
+            result = one_(name, seed).replace("\n", " ")
+            print(f"END {result}", flush=True)
 
 
 def explained(name, text):
@@ -221,6 +298,7 @@ def drive(args, names):
     """Runs a worker, and another after each crash; returns {name: [(seed, result)]}."""
     results, at = {n: [] for n in names}, {}
     worker_args = ["--count", str(args.count), "--first", str(args.first)]
+    worker_args += ["--hostile"] if args.hostile else []
     left = list(names)
     while left:
         worker = subprocess.Popen([sys.executable, __file__, "--worker", ",".join(left), *worker_args,
@@ -253,6 +331,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--ops", default=",".join(cases.OPS))
     parser.add_argument("--only", type=int)
+    parser.add_argument("--hostile", action="store_true", help="broken cases: none may crash")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--resume", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -261,7 +340,7 @@ def main():
         return work(names, args)
     names = args.ops.split(",")
     if args.only is not None:
-        print(one(names[0], args.only))
+        print((hostile if args.hostile else one)(names[0], args.only))
         return 0
     bad = 0
     for name, rows in drive(args, names).items():
