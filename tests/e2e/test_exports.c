@@ -1,5 +1,6 @@
 /* Exports against PyTorch, on several shapes, at every optimisation level and instruction set:
- * transformer encoder layers of three exporters, and a small convolutional network. */
+ * transformer encoder layers of three exporters, a small convolutional network, a perceptron,
+ * recurrent layers, a U-Net, and models with If and Loop. */
 #include "e2e.h"
 
 #include <stdio.h>
@@ -8,11 +9,15 @@ static const struct {
     const char *model, *data;
     unsigned shapes;
 } exports[] = {{"encoder_13", "encoder", 3}, {"encoder_17", "encoder", 3},
-    {"encoder_new", "encoder", 3}, {"layer_new", "layer", 3}, {"cnn", "cnn", 2}};
+    {"encoder_new", "encoder", 3}, {"layer_new", "layer", 3}, {"cnn", "cnn", 2},
+    {"mlp_dynamo", "mlp_dynamo", 2}, {"lstm_13", "lstm_13", 2}, {"gru_17", "gru_17", 2},
+    {"unet_11", "unet_11", 2}, {"unet_dynamo", "unet_dynamo", 2},
+    {"loop_13", "loop_13", 2}, {"branch_11", "branch_11", 2},
+    {"cond_dynamo_newest", "cond_dynamo_newest", 2}};
 static const char *const levels[] = {"none", "basic", "all"};
 static const char *const isas[] = {"scalar", "avx2", "best"};
 
-enum { EXPORTS = 5, LEVELS = 3, ISAS = 3 };
+enum { EXPORTS = sizeof exports / sizeof *exports, LEVELS = 3, ISAS = 3 };
 
 static void compare_shape(struct tn_session *session, const char *data, unsigned shape) {
     char path[128];
