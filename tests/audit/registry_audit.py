@@ -72,7 +72,8 @@ def variables(op):
     for name, var in op["type_vars"].items():
         formals = [f for side in ("inputs", "outputs") for f, v in op[side].items() if v == name]
         n = sum(len(split(types)) for types in var.values() if isinstance(types, str))
-        n += len(split(var["sequences"])) if var["optional_sequences"] else 0
+        if var["optional_sequences"]:
+            n += len(split(var["sequences"]) or split(var["optionals"]))
         out[name] = (split(var["tensors"]), n, formals)
     for side in ("inputs", "outputs"):
         for formal, types in op[side].items():
