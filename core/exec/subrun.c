@@ -68,6 +68,23 @@ static tn_status set_externals(struct tn__step_info *info, struct tn__frame *fra
     return TN_OK;
 }
 
+/* The kernel was made for the shapes that the subgraph declares. */
+static tn_status check_output(
+    const struct tn__frame *frame, uint32_t k, const struct tn_value_ref *got) {
+    const struct tn_graph *g = frame->program->graph;
+    const struct tn_type *want = &tn__value_at(g, g->outputs[k])->type;
+    if (got->kind != TN_KIND_TENSOR || want->kind != TN_KIND_TENSOR || want->rank < 0)
+        return TN_OK;
+    const struct tn_tensor *t = got->as.tensor;
+    bool fits = t->rank == (uint32_t)want->rank;
+    for (uint32_t i = 0; fits && i < t->rank; i++)
+        fits = want->dims[i] < 0 || want->dims[i] == t->dims[i];
+    if (fits) return TN_OK;
+    return tn_fail(frame->exec->diag, TN_INVALID_MODEL,
+        "output '%s' of the subgraph '%s' has another shape than the model declares",
+        g->output_names[k], g->name ? g->name : "");
+}
+
 /* Swaps generations: the outputs of the run before last give up their memory. */
 static void next_generation(struct tn__frame *frame) {
     tn__frame_release(frame);
@@ -111,7 +128,9 @@ tn_status tn__subgraph_run(const struct tn_run *run, const struct tn_run_args *a
     TN_TRY(set_externals(info, frame, inputs, n_inputs));
     TN_TRY(tn__frame_select(frame, exec->diag));
     TN_TRY(tn__frame_run(frame));
-    for (uint32_t k = 0; k < n_outputs; k++)
+    for (uint32_t k = 0; k < n_outputs; k++) {
         outputs[k] = tn__frame_outs(frame)[k].ref;
+        TN_TRY(check_output(frame, k, &outputs[k]));
+    }
     return TN_OK;
 }

@@ -265,6 +265,12 @@ static tn_status enter_subgraph(struct call *call, struct tn_graph *sub,
             who, n_inputs, sub->name, sub->n_inputs);
     for (uint32_t i = 0; i < n_inputs; i++)
         TN_TRY(tn__infer_set_type(sub, sub->inputs[i], &inputs[i], who, diag));
+    for (uint32_t i = n_inputs; inputs && i < sub->n_inputs; i++) {
+        if (!sub->values[sub->inputs[i]].constant)
+            return tn_fail(diag, TN_INVALID_MODEL,
+                "%s gives %u inputs to '%s', which has %u", who, n_inputs, sub->name,
+                sub->n_inputs);
+    }
     if (call->n_asked < MAX_ASKED) call->asked[call->n_asked++] = sub;
     return tn__infer_graph(call->inferer, sub, diag);
 }

@@ -15,6 +15,20 @@ static int32_t row_of(const struct tn_op_def *def, int32_t since) {
     return row >= 0 && def->versions[row].since == since ? row : -1;
 }
 
+/* A first input that is required is so in every version; adapters build on it. */
+static tn_status check_first(
+    const struct tn__node *node, const struct tn_op_def *def, struct tn_diag *diag) {
+    char label[TN_DIAG_NAME_SIZE], op[TN_DIAG_NAME_SIZE];
+    if (def->n_inputs == 0 ||
+        (def->inputs[0].flags & (TN_FORMAL_OPTIONAL | TN_FORMAL_VARIADIC)) ||
+        (node->view.n_inputs > 0 && node->view.inputs[0] != TN_NO_ID))
+        return TN_OK;
+    return tn_fail(diag, TN_INVALID_MODEL,
+        "node %s (%s) lacks input 0 '%s', which is required",
+        tn__node_label(node, label, sizeof label), tn__node_op_label(node, op, sizeof op),
+        def->inputs[0].name);
+}
+
 static tn_status run_step(const struct tn__registry *registry, struct tn_graph *g,
     tn_node_id id, const struct tn_op_version *to, struct tn_diag *diag) {
     const struct tn__op_entry *entry = tn__entry_find(
@@ -78,6 +92,7 @@ static tn_status upgrade(struct tn__registry *registry, struct tn_graph *g, tn_n
              * it into its successor */
             if (!next->upgrade) return TN_OK;
         }
+        if (next->upgrade) TN_TRY(check_first(node, def, diag));
         if (next->upgrade) TN_TRY(run_step(registry, g, id, next, diag));
         node = tn__node_at(g, id); /* a step may have moved the table of nodes */
         if (node->dead) return TN_OK;
