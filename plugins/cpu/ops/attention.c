@@ -24,6 +24,8 @@ struct attention {
 };
 
 static tn_status create_attention(const struct tn_kernel_ctx *ctx, void **out) {
+    if (!tn_infer_wants(ctx->node, 0))
+        return tn_fail(ctx->diag, TN_INVALID_MODEL, "output 0 'Y' is omitted");
     TN_TRY(tn__kernel_create(ctx, sizeof(struct attention), out));
     struct attention *attention = *out;
     attention->scaled = tn_node_attr(ctx->node, "scale") != NULL;

@@ -51,7 +51,7 @@ static tn_status infer_crop(const struct tn_infer *infer) {
     TN_TRY(tn_rank_check(x->rank, infer->diag));
     TN_TRY(tn_infer_vector(infer, 1, "shape"));
     const int64_t *sizes = tn_infer_ints(infer, 1, &n);
-    memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
+    if (x->rank) memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
     if (!sizes) n = attrs.axes.present ? attrs.axes.n : (uint32_t)x->rank;
     TN_TRY(resolve_axes(&attrs.axes, (uint32_t)x->rank, n, axes, infer->diag));
     for (uint32_t i = 0; i < n; i++) {

@@ -361,7 +361,10 @@ static tn_status set_text(
 
 /* Version 10 had scales at input 1 and one way to place pixels. */
 static tn_status upgrade_resize_11(const struct tn_rewrite *rw) {
-    tn_value_id scales = rw->api->node(rw->graph, rw->node)->inputs[1];
+    const struct tn_node *node = rw->api->node(rw->graph, rw->node);
+    if (!tn_infer_has(node, 1))
+        return tn_fail(rw->diag, TN_INVALID_MODEL, "required input 'scales' is missing");
+    tn_value_id scales = node->inputs[1];
     TN_TRY(rw->api->set_input(rw->graph, rw->node, 2, scales, rw->diag));
     TN_TRY(rw->api->set_input(rw->graph, rw->node, 1, TN_NO_ID, rw->diag));
     TN_TRY(set_text(rw, "coordinate_transformation_mode", "asymmetric"));
@@ -374,17 +377,21 @@ static tn_status upgrade_upsample_9(const struct tn_rewrite *rw) {
     const struct tn_attr *list = tn_node_attr(node, "scales");
     const struct tn_attr *height = tn_node_attr(node, "height_scale");
     const struct tn_attr *width = tn_node_attr(node, "width_scale");
-    float pair[4] = {
-        1, 1, height ? height->as.floats[0] : 1, width ? width->as.floats[0] : 1};
     if (!list && !(height && width))
         return tn_fail(
             rw->diag, TN_INVALID_MODEL, "required attribute 'scales' is missing");
+    if ((list && list->type != TN_ATTR_FLOATS) ||
+        (height && height->type != TN_ATTR_FLOAT) ||
+        (width && width->type != TN_ATTR_FLOAT))
+        return tn_fail(rw->diag, TN_INVALID_MODEL, "the scales are no floats");
+    float pair[4] = {
+        1, 1, height ? height->as.floats[0] : 1, width ? width->as.floats[0] : 1};
     int64_t n = list ? list->count : 4;
     tn_value_id value;
     void *data;
     TN_TRY(rw->api->add_constant(
         rw->graph, "scales", TN_FLOAT, &n, 1, &value, &data, rw->diag));
-    memcpy(data, list ? list->as.floats : pair, (size_t)n * sizeof(float));
+    if (n > 0) memcpy(data, list ? list->as.floats : pair, (size_t)n * sizeof(float));
     TN_TRY(rw->api->set_input(rw->graph, rw->node, 1, value, rw->diag));
     (void)rw->api->remove_attr(rw->graph, rw->node, "scales");
     (void)rw->api->remove_attr(rw->graph, rw->node, "height_scale");
