@@ -155,6 +155,24 @@ static const struct {
         "(uint8[1,1,8,8] x, float s, uint8 z, uint8[64,1,3,3] w, int32[1] b)"
         " => (uint8[N,M,K,L] y) { y = QLinearConv (x, s, z, w, s, z, s, z, b) }",
         TN_INVALID_ARGUMENT},
+    {"attention without its result", "<ir_version: 10, opset_import: [\"\" : 23]> g"
+        " (float[1,1,2,4] q) => (float[N,M,K,L] w) { \"\", \"\", \"\", w = Attention (q, q, q) }",
+        TN_INVALID_MODEL},
+    {"a node without inputs that is upgraded", "<ir_version: 7, opset_import: [\"\" : 11]> g"
+        " (float[2] x) => (float[N] y) { y = Softmax () }", TN_INVALID_MODEL},
+    {"a resize without scales", "<ir_version: 7, opset_import: [\"\" : 10]> g"
+        " (float[2] x) => (float[N] y) { y = Resize (x) }", TN_INVALID_MODEL},
+    {"scales that are no floats", "<ir_version: 7, opset_import: [\"\" : 7]> g"
+        " (float[1,1,2,2] x) => (float[N,M,K,L] y) { y = Upsample <scales = [1, 2]> (x) }",
+        TN_INVALID_MODEL},
+    {"a loop body with an input too many", HEAD "(int64 n, bool c, float[2] x) => (float[2] y)"
+        " { y = Loop <body: graph = b (int64 i, bool d, float[2] v, float[2] w) =>"
+        " (bool e, float[2] z) { e = Identity (d) z = Add (v, w) }> (n, c, x) }",
+        TN_INVALID_MODEL},
+    {"a scan body that lies about its output", HEAD "(float[] s, float[5] x) =>"
+        " (float[] y, float[] z) { y, z = Scan <num_scan_inputs = 1, body: graph = b"
+        " (float[] a, float b) => (float[] c, float d) { c = Add (a, b) d = Identity (c) }>"
+        " (x, x) }", TN_INVALID_MODEL},
     /* clang-format on */
 };
 
