@@ -262,6 +262,7 @@ int cli_runtime(const struct cli_args *args, struct tn_runtime **out) {
         if (tn_runtime_load_plugin(*out, args->plugins.items[i].text, &diag) == TN_OK)
             continue;
         tn_runtime_destroy(*out);
+        *out = NULL; /* callers destroy what they have */
         return cli_fail(args, EXIT_LOAD, &diag);
     }
     return EXIT_OK;

@@ -6,9 +6,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_RANK = 64 };
+#define MOST_GENERATED (UINT64_C(1) << 34) /* bytes */
 
 /* ---- shapes --------------------------------------------------------------------------- */
 
@@ -25,16 +27,17 @@ static int parse_dims(const char *text, int64_t *dims) {
     int rank = 0;
     bool bracket = *text == '[';
     text += bracket;
-    while (*text && *text != ']') {
+    if (*text == '\0') return -1;
+    while (*text != ']') {
         char *end;
         long long dim = strtoll(text, &end, 10);
         if (end == text || dim < 0 || rank == MAX_RANK) return -1;
         dims[rank++] = dim;
         text = end + strspn(end, " ");
-        if (*text == 'x' || *text == ',')
-            text++;
-        else if (*text && *text != ']')
-            return -1;
+        if (*text == '\0') break;
+        if (*text == ']') continue;
+        if (*text != 'x' && *text != ',') return -1;
+        text++;
     }
     return bracket == (*text == ']') && text[bracket] == '\0' ? rank : -1;
 }
@@ -97,9 +100,11 @@ tn_status feed_generate(const struct tn_type *type, uint64_t seed, struct tn_val
     struct tn_diag *diag) {
     uint64_t n = 1, bits = tn_dtype_bits(type->dtype), state = seed;
     for (int32_t i = 0; i < type->rank; i++) {
-        if (__builtin_mul_overflow(n, (uint64_t)type->dims[i], &n) || n > (1ull << 40))
+        if (__builtin_mul_overflow(n, (uint64_t)type->dims[i], &n) || n > MOST_GENERATED)
             return tn_fail(diag, TN_INVALID_ARGUMENT, "a generated input is too large");
     }
+    if (n * (bits < 8 ? 8 : bits) / 8 > MOST_GENERATED)
+        return tn_fail(diag, TN_INVALID_ARGUMENT, "a generated input is too large");
     char *data = calloc(n + 1, bits < 8 ? 1 : bits / 8);
     if (!data)
         return tn_fail(diag, TN_OUT_OF_MEMORY, "not enough memory for a generated input");
@@ -183,13 +188,33 @@ static int read_folder(
     return EXIT_OK;
 }
 
+/* Options that name nothing of the model are mistakes. With several models, an input of any
+ * one may be meant. */
+static int check_names(const struct cli_args *args, const struct tn_session *session) {
+    struct stat info;
+    for (unsigned i = 0; i < args->shapes.n; i++) {
+        const struct cli_pair *pair = &args->shapes.items[i];
+        if (!pair->name)
+            return cli_usage(args, "--shape wants NAME:DIMS, not '%s'", pair->text);
+        if (args->models.n == 1 &&
+            tn_session_find(session, TN_INPUT, pair->name) == UINT32_MAX)
+            return cli_usage(args,
+                "--shape: the model has no input '%s'; 'tenon info' lists them",
+                pair->name);
+    }
+    if (args->data_dir && (stat(args->data_dir, &info) != 0 || !S_ISDIR(info.st_mode)))
+        return cli_usage(args, "--data: '%s' is no folder", args->data_dir);
+    return EXIT_OK;
+}
+
 int feed_make(
     const struct cli_args *args, const struct tn_session *session, struct feed *out) {
     *out = (struct feed){.n = tn_session_io_count(session, TN_INPUT)};
     if (out->n > FEED_MOST)
         return cli_usage(args, "the model has %u inputs, at most %d are supported here",
             out->n, FEED_MOST);
-    int code = read_given(args, session, out);
+    int code = check_names(args, session);
+    if (code == EXIT_OK) code = read_given(args, session, out);
     if (code == EXIT_OK) code = read_folder(args, session, out);
     for (uint32_t i = 0; code == EXIT_OK && i < out->n; i++) {
         const struct tn_io *io = tn_session_io(session, TN_INPUT, i);

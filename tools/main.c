@@ -24,6 +24,14 @@ static void overview(FILE *to) {
         to);
 }
 
+/* An answer that did not arrive is a failure: a full disk, a closed pipe. */
+static int written(int code) {
+    bool arrived = fflush(stdout) == 0 && !ferror(stdout);
+    if (arrived || code != EXIT_OK) return code;
+    fprintf(stderr, "tenon: the output could not be written\n");
+    return EXIT_RUN;
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) {
         overview(stderr);
@@ -46,7 +54,7 @@ int main(int argc, char **argv) {
             cli_help(&cli_verbs[i], stdout);
             return EXIT_OK;
         }
-        return cli_verbs[i].run(&args);
+        return written(cli_verbs[i].run(&args));
     }
     fprintf(stderr, "tenon: there is no verb '%s'\n\n", argv[1]);
     overview(stderr);
