@@ -333,9 +333,9 @@ static tn_status compute_einsum(void *kernel, const struct tn_run_args *args) {
 
 /* clang-format off */
 static const struct tn_op_def defs[] = {
-    {TN_DEF("", "Einsum"), TN_VERSIONS({12}),
+    {TN_DEF("", "Einsum"), TN_VERSIONS({12}, {28}),
         TN_INPUTS({"Inputs", "T", 0, TN_FORMAL_VARIADIC, 1}), TN_OUTPUTS({"Output", "T"}),
-        TN_TYPE_VARS({"T", TN_TYPES_NUMBERS & ~TN_BIT(BFLOAT16)}), TN_ATTRS(einsum),
+        TN_TYPE_VARS({"T", TN_TYPES_NUMBERS}), TN_ATTRS(einsum),
         .infer = infer_einsum},
 };
 
