@@ -328,12 +328,12 @@ def einsum(m, name):
     equation = m.pick(["ij,jk->ik", "ii->i", "ii", "ij->ji", "bij,bjk->bik", "...ij,...jk->...ik", "i,j->ij",
                        "abc,cd->abd", "ij,ij->", "abcd,abde->abce", "aij->a", "a,ab,b", "bhwc,hkc->bhwk",
                        "abc,abd->acd", " ij , jk -> ik ", "iij->ij", "abcd->dbca"])
-    sizes, inputs = {}, []
+    sizes, inputs, t = {}, [], m.pick(F + [np.int32])
     for term in equation.split("->")[0].replace(" ", "").split(","):
         head = [2, 3] if "..." in term else []
-        inputs.append(m.data(np.float32, head + [sizes.setdefault(ch, m.pick([1, 2, 3, 5])) for ch in
+        inputs.append(m.data(t, head + [sizes.setdefault(ch, m.pick([1, 2, 3, 5])) for ch in
                       term.replace("...", "")]))
-    return Case(inputs, {"equation": equation}, opset=12, tolerance=8)
+    return Case(inputs, {"equation": equation}, opset=28 if t == ml_dtypes.bfloat16 else 12, tolerance=8)
 
 
 # ---- windows -----------------------------------------------------------------------------
