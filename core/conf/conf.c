@@ -155,7 +155,8 @@ static tn_status read_files(struct tn__conf *conf, struct tn_diag *diag) {
 
 /* Variables of ours that are not settings. */
 static bool is_reserved_variable(const char *name) {
-    static const char *const reserved[] = {"CONFIG", "DEBUG", "ONNX_DATA", "TEST_"};
+    static const char *const reserved[] = {
+        "CONFIG", "DEBUG", "ONNX_DATA", "ONNX_SCHEMAS", "TEST_"};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
         size_t n = strlen(reserved[i]);
         if (strncmp(name, reserved[i], n) == 0) return true;
