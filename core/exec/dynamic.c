@@ -137,6 +137,9 @@ static tn_status call_compute(struct tn__step_info *info, struct tn_run_args *ar
     tn_compute_fn fn = unit->compute;
     if (unit->def && TN_HAS(unit->def, prepare))
         TN_TRY(unit->def->prepare(unit->kernel, args, &fn, diag));
+    if (!fn)
+        return tn_fail(diag, TN_PLUGIN, "kernel %s chose no function for these shapes",
+            tn__unit_kernel_name(unit));
     if (unit->serial) pthread_mutex_lock(unit->serial);
     tn_status status = fn(unit->kernel, args);
     if (unit->serial) pthread_mutex_unlock(unit->serial);

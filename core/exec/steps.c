@@ -120,6 +120,10 @@ static tn_status prepare_step(struct tn__set *set, uint32_t i, struct tn_diag *d
             return tn__node_context(diag, tn__unit_node(unit), status);
         }
     }
+    if (!step->fn)
+        return tn__node_context(diag, tn__unit_node(unit),
+            tn_fail(diag, TN_PLUGIN, "kernel %s chose no function for these shapes",
+                tn__unit_kernel_name(unit)));
     if (unit->serial) {
         info->compute = step->fn;
         step->fn = serial_step;

@@ -56,8 +56,16 @@ const char *tn__node_op_label(const struct tn__node *node, char *buf, size_t siz
 
 tn_status tn__node_context(
     struct tn_diag *diag, const struct tn__node *node, tn_status status) {
-    char buf[2 * TN_DIAG_NAME_SIZE];
-    if (status == TN_OK || !diag) return status;
+    char buf[2 * TN_DIAG_NAME_SIZE], op[2 * TN_DIAG_NAME_SIZE];
+    if (status == TN_OK) return status;
+    /* plugins may return any number, and forget the sentence */
+    if (status < TN_OK || status > TN_INTERNAL) status = TN_PLUGIN;
+    if (!diag) return status;
+    if (diag->message[0] == '\0')
+        (void)tn_fail(diag, status, "node %s (%s) failed, and its plugin gave no reason",
+            tn__node_label(node, buf, sizeof buf),
+            tn__node_op_label(node, op, sizeof op));
+    diag->code = status;
     if (diag->node[0] == '\0') {
         bool named = node->view.name[0] != '\0';
         tn__diag_name(diag, diag->node,

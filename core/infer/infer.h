@@ -74,4 +74,7 @@ uint64_t tn__infer_scratch_size(const struct tn_graph *g);
 tn_status tn__infer_concrete(const struct tn_host *host, const struct tn_graph *g,
     tn_node_id id, const struct tn__shape_env *env, struct tn_diag *diag);
 
+/* Refuses a type that no definition may give: its parts contradict each other. */
+tn_status tn__type_check(const struct tn_type *type, struct tn_diag *diag);
+
 #endif

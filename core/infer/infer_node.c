@@ -219,6 +219,7 @@ static tn_status set_type(void *self, uint32_t o, const struct tn_type *type) {
     tn_value_id v = output_of(call, o);
     char who[LABEL + 32], label[LABEL];
     if (v == TN_NO_ID) return TN_OK;
+    TN_TRY(tn__type_check(type, call->api.diag));
     snprintf(who, sizeof who, "node %s",
         tn__node_label(tn__node_at(call->g, call->id), label, sizeof label));
     return tn__infer_set_type(call->g, v, type, who, call->api.diag);

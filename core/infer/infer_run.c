@@ -108,6 +108,7 @@ static tn_status set_type(void *self, uint32_t o, const struct tn_type *type) {
     tn_value_id v = output_of(run, o);
     struct tn_type concrete = *type;
     if (v == TN_NO_ID) return TN_OK;
+    TN_TRY(tn__type_check(type, run->api.diag));
     uint64_t mark = run->used;
     TN_TRY(make_concrete(run, &concrete));
     tn_status status = run->env->set_type(run->env->arg, v, &concrete);

@@ -13,6 +13,16 @@ struct tn_type tn__type_of_tensor(const struct tn_tensor *tensor) {
         .dims = tensor->dims};
 }
 
+tn_status tn__type_check(const struct tn_type *type, struct tn_diag *diag) {
+    if (type->kind <= TN_KIND_OPAQUE && type->elem_kind <= TN_KIND_OPAQUE &&
+        type->rank >= -1 && (type->rank <= 0 || type->dims))
+        return TN_OK;
+    return tn_fail(diag, TN_PLUGIN,
+        "its inference gives an output of kind %u and rank %d%s, which cannot be",
+        (unsigned)type->kind, (int)type->rank,
+        type->rank > 0 && !type->dims ? " without dims" : "");
+}
+
 /* ---- merging --------------------------------------------------------- */
 
 static bool merge_dim(

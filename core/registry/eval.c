@@ -186,6 +186,8 @@ static tn_status call_kernel(struct eval *e) {
     args.state = e->state;
     tn_compute_fn compute = e->def->compute;
     if (e->def->prepare) TN_TRY(e->def->prepare(e->kernel, &args, &compute, &e->diag));
+    if (!compute)
+        return tn_fail(&e->diag, TN_PLUGIN, "its kernel chose no function to run");
     args.run = &e->run;
     TN_TRY(compute(e->kernel, &args));
     for (uint32_t o = 0; o < args.n_outputs; o++) {
