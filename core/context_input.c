@@ -45,8 +45,7 @@ static tn_status check_shape(
         if (io->type.dims[i] < 0 || io->type.dims[i] == t->dims[i]) continue;
         snprintf(remedy, sizeof remedy,
             "dimension %u is fixed at %lld in the model; pass that size, or re-export "
-            "the "
-            "model with a dynamic axis there",
+            "the model with a dynamic axis there",
             (unsigned)i, (long long)io->type.dims[i]);
         return bad_input(io, t, remedy, diag);
     }
@@ -217,8 +216,7 @@ static tn_status check_symbols(
         if (diag) tn__diag_name(diag, diag->tensor, io->name);
         return tn_fail(diag, TN_INVALID_ARGUMENT,
             "dimension '%s' is %lld in input '%s' and %lld in input '%s'; one run has "
-            "one "
-            "size for it",
+            "one size for it",
             io->dim_names[d] ? io->dim_names[d] : "?", (long long)size, other->name,
             (long long)own, io->name);
     }

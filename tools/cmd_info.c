@@ -39,8 +39,7 @@ static void print_head(
         fputs(",\"producer\":", stdout);
         cli_json_string(stdout, info.producer_name);
         printf(",\"ir_version\":%lld,\"nodes\":%llu,\"parameters\":%llu,\"weight_bytes\":"
-               "%llu"
-               ",\"opsets\":{",
+               "%llu,\"opsets\":{",
             (long long)info.ir_version, (unsigned long long)info.n_nodes,
             (unsigned long long)info.n_parameters, (unsigned long long)info.weight_bytes);
     } else {

@@ -15,8 +15,7 @@ static tn_status ensure_arena(
     if (exec->limits.run_bytes && others + size > exec->limits.run_bytes)
         return tn_fail(diag, TN_LIMIT_EXCEEDED,
             "the run needs %llu bytes of memory, more than limits.run_bytes (%llu); "
-            "raise "
-            "it if the model is trusted",
+            "raise it if the model is trusted",
             (unsigned long long)(others + size),
             (unsigned long long)exec->limits.run_bytes);
     tn__free(frame->arena);

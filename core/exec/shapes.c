@@ -260,8 +260,7 @@ tn_status tn__exec_bytes(const struct tn__exec *exec, int32_t dtype, const int64
     if (exec->limits.tensor_bytes && extent > exec->limits.tensor_bytes)
         return tn_fail(diag, TN_LIMIT_EXCEEDED,
             "a tensor of %llu bytes%s exceeds limits.tensor_bytes (%llu); raise it if "
-            "the "
-            "model is trusted",
+            "the model is trusted",
             (unsigned long long)extent, extent == *out ? "" : ", were it not empty,",
             (unsigned long long)exec->limits.tensor_bytes);
     return TN_OK;

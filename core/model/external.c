@@ -89,8 +89,7 @@ static tn_status refuse_open(
     if (error == ELOOP || error == EXDEV)
         return tn__fail_rule(diag, TN_RULE_EXTERNAL_ESCAPE,
             "tensor '%s': its data file '%s' is reached through a symbolic link, which "
-            "is "
-            "not allowed; replace the link by the file",
+            "is not allowed; replace the link by the file",
             tensor, location);
     return tn__fail_as(diag, error == ENOENT ? TN_NOT_FOUND : TN_IO,
         TN_RULE_EXTERNAL_FILE,
@@ -163,8 +162,7 @@ static tn_status parse_number(const char *text, const char *key, const char *ten
     if (!fits || value > INT64_MAX)
         return tn__fail_rule(diag, TN_RULE_EXTERNAL_NUMBER,
             "tensor '%s': external data has %s '%.40s', expected a decimal number that "
-            "is "
-            "not negative",
+            "is not negative",
             tensor, key, text);
     *out = value;
     return TN_OK;
@@ -177,8 +175,7 @@ static tn_status read_place(const struct tn__external_place *place, const char *
     if (!place->location || !is_plain(place->location))
         return tn__fail_rule(diag, TN_RULE_EXTERNAL_LOCATION,
             "tensor '%s': external data has location '%.120s', expected the relative "
-            "path "
-            "of a file inside the model's folder",
+            "path of a file inside the model's folder",
             tensor, place->location ? place->location : "");
     if (place->offset)
         TN_TRY(parse_number(place->offset, "offset", tensor, out_offset, diag));
@@ -200,8 +197,7 @@ static tn_status check_sum(struct tn__external_file *file, const char *checksum,
     if (strcasecmp(found, checksum) != 0)
         return tn__fail_rule(diag, TN_RULE_EXTERNAL_CHECKSUM,
             "tensor '%s': its data file '%s' has SHA-1 %s, the model states '%.60s'; it "
-            "is "
-            "damaged or belongs to another model",
+            "is damaged or belongs to another model",
             tensor, file->location, found, checksum);
     file->checked = true;
     return TN_OK;
@@ -216,8 +212,7 @@ tn_status tn__external_data(struct tn__externals *externals,
     if (!source || (!source->path && !source->base_dir && !source->read))
         return tn__fail_rule(diag, TN_RULE_EXTERNAL_BASE,
             "tensor '%s' is stored in the file '%s', but the model came from memory: "
-            "give a "
-            "base folder or a reader",
+            "give a base folder or a reader",
             tensor, place->location);
     if (source->read) {
         void *buffer;
@@ -237,8 +232,7 @@ tn_status tn__external_data(struct tn__externals *externals,
     if (!tn_add_size(offset, size, &end) || end > file->mapping.size)
         return tn__fail_rule(diag, TN_RULE_EXTERNAL_RANGE,
             "tensor '%s': bytes %llu to %llu of '%s' are wanted, but the file has %llu; "
-            "it "
-            "is cut short or belongs to another model",
+            "it is cut short or belongs to another model",
             tensor, (unsigned long long)offset, (unsigned long long)(offset + size),
             place->location, (unsigned long long)file->mapping.size);
     *out = (const char *)file->mapping.data + offset;

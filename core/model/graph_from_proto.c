@@ -23,8 +23,7 @@ tn_status tn__define_value(struct tn__reader *r, struct tn_graph *g, const char 
         if (rule == TN_RULE_NAME_TWICE && tn__graph_find(scope, name) != TN_NO_ID)
             return tn__tolerate(r, diag, TN_RULE_NAME_SHADOWS,
                 "graph '%.120s': %s '%.120s' has the name of a value of the enclosing "
-                "graph "
-                "'%.120s'",
+                "graph '%.120s'",
                 g->name, what, name, scope->name);
     }
     return TN_OK;
@@ -90,8 +89,7 @@ static tn_status read_outputs(struct tn__reader *r, struct tn_graph *g,
             if (diag) tn__diag_name(diag, diag->tensor, name);
             return tn__fail_rule(diag, TN_RULE_OUTPUT_UNDEFINED,
                 "graph '%.120s': output '%.120s' is no input, initializer or node output "
-                "of "
-                "this graph",
+                "of this graph",
                 g->name, name);
         }
         TN_TRY(declare_type(r, g, v, infos[i]->type, "output", diag));
@@ -122,8 +120,7 @@ static tn_status find_initialized(struct tn__reader *r, struct tn_graph *g,
         if (r->model->ir_version < 4)
             TN_TRY(tn__tolerate(r, diag, TN_RULE_INITIALIZER_INPUT,
                 "graph '%.120s': initializer '%.120s' is no input of the graph, as IR "
-                "%lld "
-                "asks for",
+                "%lld asks for",
                 g->name, name, (long long)r->model->ir_version));
         return tn__define_value(
             r, g, name, "initializer", TN_RULE_INITIALIZER_TWICE, out, diag);

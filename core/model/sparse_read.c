@@ -51,24 +51,21 @@ static tn_status check_indices(
     if (!fits)
         return tn__fail_rule(diag, TN_RULE_SPARSE_SHAPE,
             "sparse tensor '%.120s': %llu values in rank %llu need indices of shape "
-            "[%llu] or "
-            "[%llu,%llu], found %s",
+            "[%llu] or [%llu,%llu], found %s",
             name, (unsigned long long)n, (unsigned long long)sparse->rank,
             (unsigned long long)n, (unsigned long long)n,
             (unsigned long long)sparse->rank, print_dims(indices, (char[64]){0}, 64));
     if (!tn_count_elements(sparse->dims, (uint32_t)sparse->rank, &n_dense))
         return tn__fail_rule(diag, TN_RULE_TENSOR_OVERFLOW,
             "sparse tensor '%.120s': a dimension is negative or their product does not "
-            "fit "
-            "in 64 bits",
+            "fit in 64 bits",
             name);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t at;
         if (!linear_index(sparse, i, n_dense, &at) || (i && at <= last))
             return tn__fail_rule(diag, TN_RULE_SPARSE_INDEX,
                 "sparse tensor '%.120s': index %llu lies outside its shape or does not "
-                "come "
-                "after the one before it",
+                "come after the one before it",
                 name, (unsigned long long)i);
         last = at;
     }

@@ -296,8 +296,7 @@ static tn_status walk(struct walker *w) {
             w->at = tag_at;
             return fail(w, NULL, TN_RULE_WIRE_TAG,
                 "there is no field here (number %llu, wire type %u); this is no ONNX "
-                "file "
-                "or it is damaged",
+                "file or it is damaged",
                 (unsigned long long)number, wire);
         }
         const ProtobufCFieldDescriptor *field =

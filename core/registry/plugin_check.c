@@ -46,8 +46,7 @@ static tn_status check_id(const char *id, const char *who, struct tn_diag *diag)
     if (n == 0 || n > 63 || strspn(id, allowed) != n || id[0] == '.')
         return tn_fail(diag, TN_PLUGIN,
             "plugin '%s' has the id '%.80s'; expected 1 to 63 lower-case letters, "
-            "digits, "
-            "'.', '_' or '-'",
+            "digits, '.', '_' or '-'",
             who, id ? id : "(NULL)");
     return TN_OK;
 }

@@ -56,8 +56,7 @@ static tn_status fetch_passes(struct registration *r) {
     if (ext->struct_size != sizeof *ext) {
         tn__registry_log(r->registry, TN_LOG_WARNING,
             "plugin '%s' offers passes of another revision (%u bytes, expected %zu); "
-            "they "
-            "are not used: rebuild the plugin with this SDK",
+            "they are not used: rebuild the plugin with this SDK",
             r->who, ext->struct_size, sizeof *ext);
         return TN_OK;
     }
@@ -131,8 +130,7 @@ static tn_status check_provider(struct registration *r, uint32_t i) {
         if (strcmp(other->def->id, (*def)->id) == 0)
             return tn_fail(r->diag, TN_PLUGIN,
                 "plugin '%s' brings the provider '%s', which '%s' brings too; disable "
-                "one "
-                "of them (plugin.disable)",
+                "one of them (plugin.disable)",
                 r->who, (*def)->id, other->plugin->path);
     }
     for (uint32_t j = 0; j < i; j++) {

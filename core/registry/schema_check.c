@@ -220,8 +220,7 @@ static tn_status check_agreement(
     if (other->kind == type->kind && other->dtype == type->dtype) return TN_OK;
     return tn_fail(c->diag, TN_INVALID_MODEL,
         "node %s (%s): input %u '%s' is %s of %s, input %u '%s' is %s of %s; they must "
-        "be "
-        "of one type (%s)",
+        "be of one type (%s)",
         c->label, c->op, *j, formal_of(def->inputs, def->n_inputs, *j)->name,
         kind_name(other->kind), tn_dtype_name(other->dtype), i, formal->name,
         kind_name(type->kind), tn_dtype_name(type->dtype), var->name);

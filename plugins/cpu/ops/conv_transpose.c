@@ -155,8 +155,7 @@ static tn_status prepare_conv_transpose(void *kernel, const struct tn_run_args *
         w->dims[0] % conv->group != 0)
         return tn_fail(diag, TN_INVALID_ARGUMENT,
             "input of rank %u with %lld channels does not fit weights of rank %u for "
-            "%lld "
-            "channels in %lld groups",
+            "%lld channels in %lld groups",
             x->rank, (long long)(x->rank > 1 ? x->dims[1] : 0), w->rank,
             (long long)(w->rank ? w->dims[0] : 0), (long long)conv->group);
     plan->axes = x->rank - 2;

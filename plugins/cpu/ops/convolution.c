@@ -61,8 +61,7 @@ tn_status tn__conv_infer(const struct tn_infer *infer, uint32_t x_input, uint32_
         (group < 1 || x->dims[channel] != w->dims[1] * group))
         return tn_fail(infer->diag, TN_INVALID_ARGUMENT,
             "input has %lld channels, expected %lld: the weights take %lld for each of "
-            "%lld "
-            "groups",
+            "%lld groups",
             (long long)x->dims[channel], (long long)(w->dims[1] * group),
             (long long)w->dims[1], (long long)group);
     const int64_t *kernel = weighted ? w->dims + 2 : NULL;

@@ -237,8 +237,7 @@ static tn_status plan(struct job *job, const struct tn_run_args *args) {
         job->channels % k->offset_group != 0 || w->dims[1] != job->channels / k->group)
         return tn_fail(diag, TN_INVALID_ARGUMENT,
             "weights of %lld x %lld and %lld channels do not fit group %lld, "
-            "offset_group "
-            "%lld and kernel_shape",
+            "offset_group %lld and kernel_shape",
             (long long)w->dims[0], (long long)w->dims[1], (long long)job->channels,
             (long long)k->group, (long long)k->offset_group);
     int64_t rows = 0;

@@ -95,8 +95,7 @@ static tn_status fix_axis(int64_t axis, int64_t rank, int64_t parts, bool real_o
     if (rank < 2 || (parts >= 0 && parts != 1 && parts != 2))
         return tn_fail(diag, TN_INVALID_ARGUMENT,
             "a signal of rank %lld whose last axis has size %lld, expected rank 2 or "
-            "more "
-            "and 1 (real) or 2 (complex)",
+            "more and 1 (real) or 2 (complex)",
             (long long)rank, (long long)parts);
     if (real_only && parts == 2)
         return tn_fail(diag, TN_INVALID_ARGUMENT,
@@ -305,8 +304,7 @@ static tn_status read_frames(
     if (*step < 1 || *length < 1 || *length > x->dims[1])
         return tn_fail(diag, TN_INVALID_ARGUMENT,
             "frames of %lld, %lld apart, in a signal of %lld: expected 1 or more of "
-            "both, "
-            "and frames no longer than the signal",
+            "both, and frames no longer than the signal",
             (long long)*length, (long long)*step, (long long)x->dims[1]);
     if (window && (window->rank != 1 || window->dims[0] != *length))
         return tn_fail(diag, TN_INVALID_ARGUMENT,

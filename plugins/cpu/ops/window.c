@@ -117,8 +117,7 @@ tn_status tn__window_geometry(const struct tn_window *w, const int64_t *in,
         if (g->out[i] < 0)
             return tn_fail(diag, TN_INVALID_ARGUMENT,
                 "spatial dimension %u is %lld with pads %lld and %lld, smaller than the "
-                "window "
-                "of %lld (kernel %lld, dilation %lld)",
+                "window of %lld (kernel %lld, dilation %lld)",
                 i, (long long)in[i], (long long)w->pad_begin[i], (long long)w->pad_end[i],
                 (long long)extent(w, i), (long long)w->kernel[i],
                 (long long)w->dilation[i]);
