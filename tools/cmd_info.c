@@ -102,7 +102,11 @@ int cmd_info(const struct cli_args *args) {
                 args->json ? TN_FORMAT_JSON : TN_FORMAT_TEXT, cli_write, stdout, &diag))
             code = cli_fail(args, EXIT_LOAD, &diag);
     } else if (code == EXIT_OK) {
-        code = cli_session(args, runtime, args->models.items[0].text, &session);
+        /* the file's own operators, unless the compiled graph is asked for */
+        static struct cli_args own;
+        own = *args;
+        if (!own.level && !own.placement_report && !own.graph) own.level = "none";
+        code = cli_session(&own, runtime, args->models.items[0].text, &session);
         if (code == EXIT_OK) code = describe(args, session);
     }
     tn_session_destroy(session);
