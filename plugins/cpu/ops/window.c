@@ -105,6 +105,10 @@ tn_status tn__window_geometry(const struct tn_window *w, const int64_t *in,
         g->in[i] = in[i];
         g->pad[i] = w->pad_begin[i];
         g->pad_end[i] = w->pad_end[i];
+        if (in[i] > WINDOW_LIMIT)
+            return tn_fail(diag, TN_LIMIT_EXCEEDED,
+                "spatial dimension %u is %lld, more than the supported 2^40", i,
+                (long long)in[i]);
         if (w->auto_pad == TN_PAD_SAME_UPPER || w->auto_pad == TN_PAD_SAME_LOWER) {
             g->out[i] = same_out(in[i], w->stride[i]);
             int64_t pad = (g->out[i] - 1) * w->stride[i] + extent(w, i) - in[i];
@@ -112,7 +116,7 @@ tn_status tn__window_geometry(const struct tn_window *w, const int64_t *in,
             g->pad[i] = w->auto_pad == TN_PAD_SAME_UPPER ? pad / 2 : pad - pad / 2;
             g->pad_end[i] = pad - g->pad[i];
         } else {
-            g->out[i] = in[i] > WINDOW_LIMIT ? -1 : slid_out(w, i, in[i]);
+            g->out[i] = slid_out(w, i, in[i]);
         }
         if (g->out[i] < 0)
             return tn_fail(diag, TN_INVALID_ARGUMENT,
