@@ -139,6 +139,9 @@ static const struct {
     {"an output shape below zero", HEAD "(float[1,1,4] x, float[1,1,3] w) => (float[N,M,K] y)"
         " { y = ConvTranspose <output_shape = [-9223372036854775808]> (x, w) }",
         TN_INVALID_ARGUMENT},
+    {"a window over a side that overflows", HEAD "(float[1,1,9223372036854775807] x) =>"
+        " (float[N,M,K] y) { y = MaxPool <auto_pad = \"SAME_UPPER\", kernel_shape = [3]> (x) }",
+        TN_LIMIT_EXCEEDED},
     {"padding that overflows", HEAD "(float[1,1,4] x, float[1,1,3] w) => (float[N,M,K] y)"
         " { y = ConvTranspose <pads = [9223372036854775807, 9223372036854775807]> (x, w) }",
         TN_INVALID_MODEL},

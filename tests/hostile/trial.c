@@ -16,6 +16,12 @@ const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "max_allocation_size_mb=512:allocator_may_return_null=0";
 }
+
+/* Undefined behaviour ends a trial as a crash does. */
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void) {
+    return "halt_on_error=1:print_stacktrace=1";
+}
 #endif
 
 static const struct tn_option limits[] = {{"limits.run_bytes", "64M"},
