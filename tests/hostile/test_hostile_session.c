@@ -139,6 +139,11 @@ static const struct {
     {"an output shape below zero", HEAD "(float[1,1,4] x, float[1,1,3] w) => (float[N,M,K] y)"
         " { y = ConvTranspose <output_shape = [-9223372036854775808]> (x, w) }",
         TN_INVALID_ARGUMENT},
+    {"groups that overflow", HEAD "(float[1,2,4] x, float[2,2,3] w) => (float[N,M,K] y)"
+        " { y = Conv <group = 9223372036854775806> (x, w) }", TN_INVALID_ARGUMENT},
+    {"an axis of old broadcasting that overflows", "<ir_version: 3, opset_import: [\"\" : 6]> g"
+        " (float[2,3] x, float[2] z) => (float[2,3] y)"
+        " { y = Add <axis = 9223372036854775806, broadcast = 1> (x, z) }", TN_INVALID_MODEL},
     {"a window over a side that overflows", HEAD "(float[1,1,9223372036854775807] x) =>"
         " (float[N,M,K] y) { y = MaxPool <auto_pad = \"SAME_UPPER\", kernel_shape = [3]> (x) }",
         TN_LIMIT_EXCEEDED},

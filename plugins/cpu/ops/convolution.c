@@ -57,6 +57,10 @@ tn_status tn__conv_infer(const struct tn_infer *infer, uint32_t x_input, uint32_
     bool shaped = x && x->rank >= 0, weighted = w && w->rank >= 0;
     if (shaped) dims[0] = x->dims[0];
     if (weighted) dims[channel] = w->dims[0];
+    if (weighted && w->dims[1] > 0 && group > INT64_MAX / w->dims[1])
+        return tn_fail(infer->diag, TN_INVALID_ARGUMENT,
+            "attribute 'group' is %lld, more than the weights can have",
+            (long long)group);
     if (shaped && weighted && x->dims[channel] >= 0 && w->dims[1] >= 0 &&
         (group < 1 || x->dims[channel] != w->dims[1] * group))
         return tn_fail(infer->diag, TN_INVALID_ARGUMENT,

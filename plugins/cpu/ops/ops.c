@@ -42,7 +42,7 @@ tn_status tn__upgrade_axis_broadcast(const struct tn_rewrite *rw) {
             return tn_fail(rw->diag, TN_UNSUPPORTED,
                 "attribute 'axis' of versions before 7 needs operands of known rank");
         if (axis < 0) axis += a->rank;
-        if (axis < 0 || axis + b->rank > a->rank)
+        if (axis < 0 || axis > a->rank - b->rank)
             return tn_fail(rw->diag, TN_INVALID_MODEL,
                 "axis %lld does not place an operand of rank %d into one of rank %d",
                 (long long)axis, (int)b->rank, (int)a->rank);
