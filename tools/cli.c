@@ -279,7 +279,8 @@ int cli_session(const struct cli_args *args, struct tn_runtime *runtime, const c
     progress_begin(args, "loading");
     tn_status status = tn_session_create(runtime, &model, &options, out, &diag);
     progress_end();
-    return status == TN_OK ? EXIT_OK : cli_fail(args, EXIT_LOAD, &diag);
+    if (status == TN_OK) return EXIT_OK;
+    return cli_fail(args, status == TN_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LOAD, &diag);
 }
 
 const char *cli_type_text(const struct tn_io *io, char *buf, size_t size) {

@@ -19,6 +19,32 @@ static void folders_text(const struct tn__registry *registry, char *buf, size_t 
     if (used == 0) snprintf(buf, size, "none");
 }
 
+/* Version of the domain that the graph imports, 0 when it does not. */
+static int64_t imported(const struct tn_graph *g, const char *domain) {
+    for (uint32_t i = 0; i < g->n_opsets; i++) {
+        if (strcmp(tn__domain_name(g->opsets[i].domain), domain) == 0)
+            return g->opsets[i].version;
+    }
+    return 0;
+}
+
+/* The usable plugins that have anything of the domain: those that were asked. */
+static void asked_text(
+    const struct tn__registry *registry, const char *domain, char *buf, size_t size) {
+    size_t used = 0;
+    buf[0] = '\0';
+    for (uint32_t i = 0; i < registry->n_candidates && used < size; i++) {
+        const struct tn__candidate *c = registry->candidates[i];
+        uint32_t d = 0;
+        while (d < c->n_domains && strcmp(c->domains[d].domain, domain) != 0)
+            d++;
+        if (c->state >= TN__REFUSED || d == c->n_domains) continue;
+        used += (size_t)snprintf(
+            buf + used, size - used, "%s%s %s", used ? ", " : "", c->id, c->version);
+    }
+    if (used == 0) snprintf(buf, size, "none");
+}
+
 /* A plugin that offers the operator (or anything of the domain, op_type NULL) but was
  * refused or disabled. */
 static const struct tn__candidate *find_refused(
@@ -62,7 +88,8 @@ static bool offer_names(const struct tn__registry *registry, const char *domain,
 }
 
 static tn_status fail_unknown(const struct tn__registry *registry,
-    const struct tn__node *node, const char *label, struct tn_diag *diag) {
+    const struct tn_graph *g, const struct tn__node *node, const char *label,
+    struct tn_diag *diag) {
     const char *domain = tn__domain_name(node->view.domain);
     const char *op_type = node->view.op_type;
     const struct tn__candidate *refused = find_refused(registry, domain, op_type);
@@ -81,22 +108,16 @@ static tn_status fail_unknown(const struct tn__registry *registry,
             "found; folders searched: %s (set plugin.path)",
             label, op_type, tn__domain_label(domain), folders);
     const char *meant = tn__nearest_get(&nearest);
+    char asked[200];
+    asked_text(registry, domain, asked, sizeof asked);
     return tn_fail(diag, TN_UNSUPPORTED,
-        "node %s: operator '%.80s' is unknown in domain '%.80s'%s%s%s", label, op_type,
-        tn__domain_label(domain), meant ? "; did you mean '" : "", meant ? meant : "",
-        meant ? "'?" : "");
+        "node %s: operator '%.80s' of domain '%.80s' version %" PRId64
+        " is unknown to the plugins asked (%s)%s%s%s",
+        label, op_type, tn__domain_label(domain), imported(g, domain), asked,
+        meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }
 
 /* ---- resolution ------------------------------------------------------------------ */
-
-/* Version of the domain that the graph imports, 0 when it does not. */
-static int64_t imported(const struct tn_graph *g, const char *domain) {
-    for (uint32_t i = 0; i < g->n_opsets; i++) {
-        if (strcmp(tn__domain_name(g->opsets[i].domain), domain) == 0)
-            return g->opsets[i].version;
-    }
-    return 0;
-}
 
 static tn_status pick_version(const struct tn_graph *g, struct tn__node *node,
     const struct tn_op_def *def, const char *label, struct tn_diag *diag) {
@@ -133,7 +154,7 @@ tn_status tn__resolve_node(struct tn__registry *registry, struct tn_graph *g,
     const struct tn__op_entry *entry =
         tn__entry_lookup(registry, node->view.domain, node->view.op_type);
     const struct tn_op_def *def = entry ? entry->def : NULL;
-    tn_status status = def ? TN_OK : fail_unknown(registry, node, label, diag);
+    tn_status status = def ? TN_OK : fail_unknown(registry, g, node, label, diag);
     pthread_mutex_unlock(&registry->lock);
     if (status == TN_OK) status = pick_version(g, node, def, label, diag);
     return status == TN_OK ? TN_OK : tn__node_context(diag, node, status);

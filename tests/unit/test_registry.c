@@ -68,6 +68,8 @@ START_TEST(what_does_not_resolve_says_why) {
     g = fixture_graph("sum", 1, floats, 2, NULL, 0);
     assert_fails(tn__resolve_node(registry, g, 0, &diag), diag, TN_UNSUPPORTED,
         "did you mean 'Sum'?");
+    ck_assert_ptr_nonnull(
+        strstr(diag.message, "version 1 is unknown to the plugins asked"));
     ck_assert_ptr_nonnull(strstr(diag.node, "node"));
     fixture_graph_end(g);
     g = fixture_graph("Old", 4, floats, 0, NULL, 0);
