@@ -65,9 +65,15 @@ static void pack_panel(const struct tn_gemm_kernels *kernels, float *dst,
     } else if (row_stride == 1) {
         kernels->transpose(dst, nr, src, col_stride, cols, k);
     } else {
-        for (size_t r = 0; r < k; r++) {
+        /* columns outside: the strides of convolution weights put all columns of a row into
+         * a few sets of the cache, while a short run down one column stays in its lines */
+        enum { RUN = 16 };
+        for (size_t r0 = 0; r0 < k; r0 += RUN) {
+            const size_t r1 = min_size(r0 + RUN, k);
             for (size_t c = 0; c < cols; c++) {
-                dst[r * nr + c] = src[r * row_stride + c * col_stride];
+                const float *column = src + c * col_stride;
+                for (size_t r = r0; r < r1; r++)
+                    dst[r * nr + c] = column[r * row_stride];
             }
         }
     }
