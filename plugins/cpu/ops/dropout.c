@@ -1,8 +1,6 @@
 /* Dropout: the identity, unless training_mode asks for a random mask. */
 #include "ops/ops.h"
 
-#include "ops/narrow.h"
-
 #include <stdbool.h>
 
 #define DROPOUT_ATTRS(X, S) X(S, INT, seed, 0)
@@ -42,33 +40,45 @@ static double draw(uint64_t seed, uint64_t i) {
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-static double scalar(const struct tn_tensor *t, double absent) {
+/* How narrow floats are rounded: what is too large becomes the largest. */
+static const struct tn_convert_options saturating = {1, TN_CONVERT_UP};
+
+static double scalar(
+    const struct tn_convert_kernels *convert, const struct tn_tensor *t, double absent) {
     float wide;
     if (!t || !t->data) return absent;
     if (t->dtype == TN_DOUBLE) return *(const double *)t->data;
     if (t->dtype == TN_FLOAT) return (double)*(const float *)t->data;
-    tn__widen(&wide, t->data, t->dtype, 1);
+    tn_convert_run(convert, TN_FLOAT, &wide, t->dtype, t->data, 1, NULL);
     return (double)wide;
 }
 
-static void scale(void *dst, const void *src, int32_t dtype, size_t i, double factor) {
+static void scale(const struct tn_convert_kernels *convert, const struct tn_tensor *x,
+    const struct tn_tensor *y, size_t i, double factor) {
+    size_t at = i * tn_dtype_bits(x->dtype) / 8;
+    const char *src = (const char *)x->data + at;
+    char *dst = (char *)y->data + at;
     float wide;
-    switch (dtype) {
-    case TN_DOUBLE: ((double *)dst)[i] = ((const double *)src)[i] * factor; return;
-    case TN_FLOAT: ((float *)dst)[i] = ((const float *)src)[i] * (float)factor; return;
-    default:
-        tn__widen(&wide, (const uint16_t *)src + i, dtype, 1);
-        wide *= (float)factor;
-        tn__round((uint16_t *)dst + i, &wide, dtype, 1);
+    if (x->dtype == TN_DOUBLE) {
+        *(double *)(void *)dst = *(const double *)(const void *)src * factor;
+        return;
     }
+    if (x->dtype == TN_FLOAT) {
+        *(float *)(void *)dst = *(const float *)(const void *)src * (float)factor;
+        return;
+    }
+    tn_convert_run(convert, TN_FLOAT, &wide, x->dtype, src, 1, NULL);
+    wide *= (float)factor;
+    tn_convert_run(convert, x->dtype, dst, TN_FLOAT, &wide, 1, &saturating);
 }
 
 static tn_status compute_dropout(void *kernel, const struct tn_run_args *args) {
     const struct dropout *dropout = kernel;
+    const struct tn_convert_kernels *convert = &dropout->base.cpu->convert;
     const struct tn_tensor *x = args->inputs[0].as.tensor, *mode = tn__in(args, 2);
     struct tn_tensor *y = tn__out(args, 0), *mask = tn__out(args, 1);
     size_t n = (size_t)tn_tensor_count(x);
-    double ratio = scalar(tn__in(args, 1), 0.5);
+    double ratio = scalar(convert, tn__in(args, 1), 0.5);
     bool training = mode && mode->data && *(const uint8_t *)mode->data && ratio > 0;
     uint8_t *keep = mask ? mask->data : NULL;
     if (!training) {
@@ -79,7 +89,7 @@ static tn_status compute_dropout(void *kernel, const struct tn_run_args *args) {
     for (size_t i = 0; i < n; i++) {
         bool kept = draw(dropout->seed, i) >= ratio;
         if (keep) keep[i] = kept;
-        if (y) scale(y->data, x->data, x->dtype, i, kept ? 1 / (1 - ratio) : 0);
+        if (y) scale(convert, x, y, i, kept ? 1 / (1 - ratio) : 0);
     }
     return TN_OK;
 }
@@ -138,7 +148,7 @@ static const struct tn_op_def defs[] = {
 
 static const struct tn_kernel_def kernels[] = {
     {TN_KERNEL("", "Dropout", 22),
-        TN_KERNEL_TYPES({"T", TN_TYPES_FLOATS}, {"T1", TN_TYPES_FLOATS}),
+        TN_KERNEL_TYPES({"T", TN_TYPES_FLOATS | TN_TYPES_F8}, {"T1", TN_TYPES_FLOATS | TN_TYPES_F8}),
         TN_INPLACE({0, 0, TN_INPLACE_OVERWRITE}), .create = create_dropout,
         .compute = compute_dropout},
 };
