@@ -79,7 +79,7 @@ static void fill_element(int32_t dtype, char *at, uint64_t random) {
     switch (dtype) {
     case TN_FLOAT: memcpy(at, &f, sizeof f); break;
     case TN_DOUBLE: memcpy(at, &d, sizeof d); break;
-    case TN_FLOAT16: /* 1.0 … 2.0 minus nothing: a random mantissa under exponent 2^-1 */
+    case TN_FLOAT16: /* [0.5, 1): a random mantissa under the exponent of 0.5 */
         bits = 0x3800u | (uint32_t)(random >> 54);
         memcpy(at, &bits, 2);
         break;

@@ -241,7 +241,7 @@ static unsigned summarize(const struct test_list *list) {
 }
 
 static bool parse_options(int argc, char **argv, struct options *out) {
-    *out = (struct options){.level = "all", .isa = "best", .jobs = 1};
+    *out = (struct options){.level = "all", .isa = "best"};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         const struct {

@@ -30,7 +30,6 @@ struct options {
     const char *data, *level, *isa, *expected, *result, *filter, *setting;
     const char *expected_too; /* more expected failures, of this way of running alone */
     bool update;
-    int jobs;
 };
 
 struct runner;

@@ -70,8 +70,7 @@ static void run_concurrently(struct tn_session *session, const struct tn_value *
 }
 
 START_TEST(bits_do_not_depend_on_threads) {
-    /* The pool is the process's, sized once: children compare through files would hide it, so
-     * each count of threads gets a runtime whose pool is limited to it. */
+    /* the pool is the process's; each runtime takes at most its own number of threads */
     static const char *const counts[] = {"1", "2", "4"};
     struct tn_value *x = e2e_load(cases[_i].input);
     reference_size = 0;
