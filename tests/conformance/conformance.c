@@ -249,8 +249,8 @@ static bool parse_options(int argc, char **argv, struct options *out) {
             const char **field;
         } texts[] = {{"--level", &out->level}, {"--isa", &out->isa},
             {"--expected", &out->expected}, {"--expected-too", &out->expected_too},
-            {"--result", &out->result}, {"--filter", &out->filter},
-            {"--set", &out->setting}};
+            {"--expected-package", &out->expected_package}, {"--result", &out->result},
+            {"--filter", &out->filter}, {"--set", &out->setting}};
         bool known = false;
         for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
             if (value && strcmp(argv[i], texts[t].name) == 0) {
@@ -282,7 +282,8 @@ int main(int argc, char **argv) {
     struct test_list list = {0};
     if (!parse_options(argc, argv, &options)) {
         fputs("usage: conformance [DATA] [--level L] [--isa I] [--expected FILE] "
-              "[--expected-too FILE] [--result FILE] [--filter TEXT] [--set KEY=VALUE] "
+              "[--expected-too FILE] [--expected-package FILE] [--result FILE] [--filter "
+              "TEXT] [--set KEY=VALUE] "
               "[--update]\n",
             stderr);
         return 2;
@@ -302,6 +303,7 @@ int main(int argc, char **argv) {
     if (options.filter) filter(&list, options.filter);
     read_expected(options.expected, &list);
     read_expected(options.expected_too, &list);
+    if (options.data == fallback) read_expected(options.expected_package, &list);
     for (unsigned i = 0; i < list.n;)
         i = run_batch(&options, &list, i, i + BATCH < list.n ? i + BATCH : list.n);
     printf("conformance, level %s, isa %s, data %s\n", options.level, options.isa,

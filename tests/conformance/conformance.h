@@ -29,6 +29,7 @@ struct test {
 struct options {
     const char *data, *level, *isa, *expected, *result, *filter, *setting;
     const char *expected_too; /* more expected failures, of this way of running alone */
+    const char *expected_package; /* … and of the data of Debian's package alone */
     bool update;
 };
 
