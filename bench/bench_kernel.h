@@ -3,7 +3,7 @@
 #ifndef TENON_BENCH_KERNEL_H
 #define TENON_BENCH_KERNEL_H
 
-#include "isa.h"
+#include "tenon/isa.h"
 
 #include <stddef.h>
 

@@ -122,7 +122,7 @@ tn_status tn_context_bind_output(struct tn_context *context, uint32_t index, voi
             "the buffer for output '%s' is not aligned to its elements; align it to 64 "
             "bytes",
             io->name);
-    struct tn__out *out = &context->frame->outs[index];
+    struct tn_out *out = &context->frame->outs[index];
     out->bound = buffer;
     out->bound_size = size;
     out->detour = false;

@@ -31,7 +31,7 @@ static tn_status ensure_arena(
 }
 
 tn_status tn__out_describe(
-    struct tn__out *out, const struct tn_tensor *tensor, struct tn_diag *diag) {
+    struct tn_out *out, const struct tn_tensor *tensor, struct tn_diag *diag) {
     if (tensor->rank > out->cap_dims) {
         uint32_t cap = tensor->rank < 8 ? 8 : tensor->rank;
         int64_t *dims = tn__alloc(cap * sizeof *dims, 0);
@@ -75,7 +75,7 @@ static tn_status too_small(
  * each time, so that the outputs of its last run stay. */
 static tn_status output_memory(struct tn__frame *frame, uint32_t k, uint64_t size,
     void **out_data, struct tn_diag *diag) {
-    struct tn__out *out = &tn__frame_outs(frame)[k];
+    struct tn_out *out = &tn__frame_outs(frame)[k];
     out->detour = out->bound && tn__frame_overlaps(frame, out->bound, size);
     if (out->bound) {
         if (size > out->bound_size) return too_small(frame, k, size, diag);
@@ -100,7 +100,7 @@ static tn_status bind_outputs(struct tn__frame *frame, struct tn_diag *diag) {
         const struct tn__place *place = &set->places[g->outputs[k]];
         if (place->kind != TN_PLACE_OUTPUT || place->index != k) continue;
         struct tn_tensor *t = &set->tensors[g->outputs[k]];
-        struct tn__out *out = &tn__frame_outs(frame)[k];
+        struct tn_out *out = &tn__frame_outs(frame)[k];
         TN_TRY(output_memory(frame, k, t->size, &t->data, diag));
         TN_TRY(tn__out_describe(out, t, diag));
         if (out->detour) out->tensor.data = out->bound;

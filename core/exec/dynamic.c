@@ -38,7 +38,7 @@ tn_status tn__dynamic_alloc(struct tn__step_info *info, tn_value_id v, int32_t d
     uint64_t bytes;
     TN_TRY(tn__exec_bytes(frame->exec, dtype, dims, rank, &bytes, diag));
     uint32_t k = output_of(frame, v);
-    struct tn__out *out = k == UINT32_MAX ? NULL : &tn__frame_outs(frame)[k];
+    struct tn_out *out = k == UINT32_MAX ? NULL : &tn__frame_outs(frame)[k];
     void *data = NULL;
     if (out && out->bound) {
         if (dtype == TN_STRING || bytes > out->bound_size)

@@ -112,7 +112,7 @@ struct tn__set {
 };
 
 /* A graph output as the caller sees it. */
-struct tn__out {
+struct tn_out {
     struct tn_value_ref ref;
     struct tn_tensor tensor;
     int64_t *dims;
@@ -142,8 +142,8 @@ struct tn__frame {
     struct tn_value_ref *externals; /* what the run is given */
     int64_t *key;                   /* of the run */
     uint32_t cap_key, key_words;
-    struct tn_run *runs;  /* [plan->n_plugins] */
-    struct tn__out *outs; /* [n_outputs]; subgraphs: two generations */
+    struct tn_run *runs; /* [plan->n_plugins] */
+    struct tn_out *outs; /* [n_outputs]; subgraphs: two generations */
     uint32_t generation;
 };
 
@@ -166,12 +166,12 @@ tn_status tn__frame_run(struct tn__frame *frame);
 /* Lets go of the blocks of the last run. */
 void tn__frame_release(struct tn__frame *frame);
 /* Outputs of the present generation. */
-static inline struct tn__out *tn__frame_outs(const struct tn__frame *frame) {
+static inline struct tn_out *tn__frame_outs(const struct tn__frame *frame) {
     return frame->outs + (uint64_t)frame->generation * frame->program->graph->n_outputs;
 }
 /* Fills the description of an output from a tensor; dims are copied. */
 tn_status tn__out_describe(
-    struct tn__out *out, const struct tn_tensor *tensor, struct tn_diag *diag);
+    struct tn_out *out, const struct tn_tensor *tensor, struct tn_diag *diag);
 
 /* ---- resolving (shapes.c, layout.c, steps.c) ------------------------------------------ */
 

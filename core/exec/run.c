@@ -68,7 +68,7 @@ static tn_status output_is_not_dense(
 /* A copy of a value as output k, in the bound buffer or a block. */
 static tn_status copy_output(
     struct tn__frame *frame, const struct tn__copy *copy, struct tn_diag *diag) {
-    struct tn__out *out = &tn__frame_outs(frame)[copy->output];
+    struct tn_out *out = &tn__frame_outs(frame)[copy->output];
     const struct tn_value_ref *ref = &frame->set->refs[copy->value];
     bool plain = ref->kind == TN_KIND_TENSOR && ref->as.tensor->dtype != TN_STRING;
     if (out->bound && !plain) return output_is_not_dense(frame, copy->output, diag);
@@ -99,7 +99,7 @@ static tn_status copy_output(
 static tn_status take_dynamic(
     struct tn__frame *frame, uint32_t k, tn_value_id v, struct tn_diag *diag) {
     struct tn__set *set = frame->set;
-    struct tn__out *out = &tn__frame_outs(frame)[k];
+    struct tn_out *out = &tn__frame_outs(frame)[k];
     const struct tn_value_ref *ref = &set->refs[v];
     struct tn__block *block = set->blocks[v];
     if (out->block != block) {
@@ -130,7 +130,7 @@ static tn_status finish_outputs(struct tn__frame *frame) {
             continue;
         }
         tn_value_id v = g->outputs[k];
-        struct tn__out *out = &tn__frame_outs(frame)[k];
+        struct tn_out *out = &tn__frame_outs(frame)[k];
         if (set->places[v].kind == TN_PLACE_DYNAMIC)
             TN_TRY(take_dynamic(frame, k, v, diag));
         else if (out->detour)

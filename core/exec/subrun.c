@@ -89,7 +89,7 @@ static tn_status check_output(
 static void next_generation(struct tn__frame *frame) {
     tn__frame_release(frame);
     frame->generation ^= 1;
-    struct tn__out *outs = tn__frame_outs(frame);
+    struct tn_out *outs = tn__frame_outs(frame);
     for (uint32_t k = 0; k < frame->program->graph->n_outputs; k++) {
         tn__block_put(&frame->exec->recycler, outs[k].block);
         outs[k].block = NULL;

@@ -8,7 +8,6 @@
 #include "kernels/depthwise.h"
 #include "kernels/elementwise.h"
 #include "kernels/gemm.h"
-#include "kernels/isa.h"
 #include "kernels/norm.h"
 #include "kernels/pool.h"
 #include "kernels/reduce_rows.h"
@@ -16,6 +15,8 @@
 #include "kernels/transpose.h"
 #include "kernels/vmath.h"
 #include "kernels/winograd.h"
+#include "tenon/helper/family.h"
+#include "tenon/isa.h"
 #include "tenon/op.h"
 #include "tenon/plugin.h"
 
@@ -33,9 +34,7 @@ struct tn__cpu {
     struct tn_convert_kernels convert;
     struct tn_pool_kernels pool;
     struct tn_transpose_kernels transpose;
-    const struct tn_op_def **ops; /* the tables of all families, as pointers */
-    const struct tn_kernel_def **kernels;
-    uint32_t n_ops, n_kernels;
+    struct tn_tables tables; /* of all families */
 };
 
 /* The provider "cpu" (provider.c). */

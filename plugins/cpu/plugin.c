@@ -5,73 +5,16 @@
 #include "ops/ops.h"
 #include "passes/passes.h"
 #include "tenon/ext/draft/pass.h"
+#include "tenon/helper/isa_choice.h"
 #include "tenon/provider.h"
 
-static const struct tn__family *const families[] = {
-#define FAMILY_ADDRESS(name) &tn__family_##name,
-    TN_FAMILIES(FAMILY_ADDRESS)
-#undef FAMILY_ADDRESS
-};
-
-/* Level names of the configuration key "isa", lowest first, with the features each needs. */
-static const struct {
-    const char *name;
-    uint64_t features;
-} levels[TN_ISA_COUNT] = {
-    [TN_ISA_SCALAR] = {"scalar", 0},
-    [TN_ISA_AVX2] = {"avx2", TN_CPU_AVX2},
-    [TN_ISA_AVX512] = {"avx512", TN_CPU_AVX2 | TN_CPU_AVX512},
-    [TN_ISA_AVX512VNNI] = {"avx512vnni",
-        TN_CPU_AVX2 | TN_CPU_AVX512 | TN_CPU_AVX512_VNNI | TN_CPU_AVX512_BF16},
-};
-
-/* The best level that the processor has and the configuration allows. */
-static tn_status choose_isa(
-    const struct tn_host *host, enum tn_isa *out, struct tn_diag *diag) {
-    const char *wanted = host->config(host->self, "isa");
-    uint32_t limit = TN_ISA_COUNT - 1, level = 0;
-    if (wanted) {
-        for (limit = 0; limit < TN_ISA_COUNT; limit++)
-            if (strcmp(levels[limit].name, wanted) == 0) break;
-        if (limit == TN_ISA_COUNT)
-            return tn_fail(diag, TN_INVALID_ARGUMENT,
-                "isa is '%s', expected one of scalar, avx2, avx512, avx512vnni", wanted);
-    }
-    while (level < limit && (host->cpu_features & levels[level + 1].features) ==
-                                levels[level + 1].features)
-        level++;
-    *out = (enum tn_isa)level;
-    return TN_OK;
-}
+static const struct tn_family *const families[] = {TN_FAMILIES(TN_FAMILY_ADDRESS)};
 
 static void cpu_shutdown(void *state) {
     struct tn__cpu *cpu = state;
     if (!cpu) return;
-    cpu->host->free(cpu->host->self, cpu->ops);
-    cpu->host->free(cpu->host->self, cpu->kernels);
+    tn_tables_free(cpu->host, &cpu->tables);
     cpu->host->free(cpu->host->self, cpu);
-}
-
-/* Flattens the families into the two tables of pointers that the host reads. */
-static tn_status collect(struct tn__cpu *cpu, struct tn_diag *diag) {
-    const struct tn_host *host = cpu->host;
-    size_t n_ops = 0, n_kernels = 0;
-    for (size_t f = 0; f < TN_COUNT(families); f++) {
-        n_ops += families[f]->n_defs;
-        n_kernels += families[f]->n_kernels;
-    }
-    cpu->ops = host->alloc(host->self, n_ops * sizeof *cpu->ops, 0, "cpu tables");
-    cpu->kernels =
-        host->alloc(host->self, n_kernels * sizeof *cpu->kernels, 0, "cpu tables");
-    if (!cpu->ops || !cpu->kernels)
-        return tn_fail(diag, TN_OUT_OF_MEMORY, "no memory for the cpu plugin's tables");
-    for (size_t f = 0; f < TN_COUNT(families); f++) {
-        for (uint32_t i = 0; i < families[f]->n_defs; i++)
-            cpu->ops[cpu->n_ops++] = &families[f]->defs[i];
-        for (uint32_t i = 0; i < families[f]->n_kernels; i++)
-            cpu->kernels[cpu->n_kernels++] = &families[f]->kernels[i];
-    }
-    return TN_OK;
 }
 
 static tn_status cpu_init(
@@ -81,8 +24,10 @@ static tn_status cpu_init(
         return tn_fail(diag, TN_OUT_OF_MEMORY, "no memory for the cpu plugin's state");
     memset(cpu, 0, sizeof *cpu);
     cpu->host = host;
-    tn_status status = choose_isa(host, &cpu->isa, diag);
-    if (status == TN_OK) status = collect(cpu, diag);
+    tn_status status = tn_isa_choose(host, &cpu->isa, diag);
+    if (status == TN_OK)
+        status =
+            tn_tables_collect(host, families, TN_COUNT(families), &cpu->tables, diag);
     if (status != TN_OK) {
         cpu_shutdown(cpu);
         return status;
@@ -105,16 +50,16 @@ static tn_status cpu_init(
 static tn_status cpu_ops(
     void *state, const struct tn_op_def *const **out_table, uint32_t *out_count) {
     const struct tn__cpu *cpu = state;
-    *out_table = cpu->ops;
-    *out_count = cpu->n_ops;
+    *out_table = cpu->tables.ops;
+    *out_count = cpu->tables.n_ops;
     return TN_OK;
 }
 
 static tn_status cpu_kernels(
     void *state, const struct tn_kernel_def *const **out_table, uint32_t *out_count) {
     const struct tn__cpu *cpu = state;
-    *out_table = cpu->kernels;
-    *out_count = cpu->n_kernels;
+    *out_table = cpu->tables.kernels;
+    *out_count = cpu->tables.n_kernels;
     return TN_OK;
 }
 

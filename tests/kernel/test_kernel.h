@@ -8,7 +8,7 @@
 #ifndef TENON_TEST_KERNEL_H
 #define TENON_TEST_KERNEL_H
 
-#include "isa.h"
+#include "tenon/isa.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,8 +13,8 @@
 #ifndef TENON_CPU_CONVERT_H
 #define TENON_CPU_CONVERT_H
 
-#include "isa.h"
 #include "run_fn.h"
+#include "tenon/isa.h"
 
 enum tn_convert_round { TN_CONVERT_UP, TN_CONVERT_DOWN, TN_CONVERT_NEAREST };
 

@@ -12,8 +12,8 @@
 #ifndef TENON_CPU_ELEMENTWISE_H
 #define TENON_CPU_ELEMENTWISE_H
 
-#include "isa.h"
 #include "run_fn.h"
+#include "tenon/isa.h"
 
 /* dst has the element type of src, a and b unless said. */
 /* clang-format off */

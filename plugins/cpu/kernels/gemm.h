@@ -17,7 +17,7 @@
 #ifndef TENON_CPU_GEMM_H
 #define TENON_CPU_GEMM_H
 
-#include "isa.h"
+#include "tenon/isa.h"
 
 #include <math.h>
 #include <stdbool.h>

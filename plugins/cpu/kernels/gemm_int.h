@@ -6,7 +6,7 @@
 #ifndef TENON_CPU_GEMM_INT_H
 #define TENON_CPU_GEMM_INT_H
 
-#include "isa.h"
+#include "tenon/isa.h"
 
 #include <stdbool.h>
 #include <stddef.h>

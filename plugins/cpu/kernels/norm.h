@@ -7,7 +7,7 @@
 #ifndef TENON_CPU_NORM_H
 #define TENON_CPU_NORM_H
 
-#include "isa.h"
+#include "tenon/isa.h"
 #include <stddef.h>
 
 struct tn_norm_stats {

@@ -6,7 +6,7 @@
 #ifndef TENON_CPU_POOL_H
 #define TENON_CPU_POOL_H
 
-#include "isa.h"
+#include "tenon/isa.h"
 #include <stddef.h>
 
 struct tn_pool_kernels {

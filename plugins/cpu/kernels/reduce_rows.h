@@ -9,8 +9,8 @@
 #ifndef TENON_CPU_REDUCE_ROWS_H
 #define TENON_CPU_REDUCE_ROWS_H
 
-#include "isa.h"
 #include "run_fn.h"
+#include "tenon/isa.h"
 
 /* Means, L2 norms and logarithms are finished by the caller: SUM / n, sqrt(SUMSQ), log(SUM),
  * and log-sum-exp with SUMEXP. */

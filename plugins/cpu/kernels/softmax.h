@@ -5,7 +5,7 @@
 #ifndef TENON_CPU_SOFTMAX_H
 #define TENON_CPU_SOFTMAX_H
 
-#include "isa.h"
+#include "tenon/isa.h"
 #include <stddef.h>
 
 typedef void tn_softmax_fn(float *dst, const float *src, size_t n);

@@ -8,7 +8,7 @@
 #ifndef TENON_CPU_TRANSPOSE_H
 #define TENON_CPU_TRANSPOSE_H
 
-#include "isa.h"
+#include "tenon/isa.h"
 #include <stddef.h>
 
 typedef void tn_transpose_fn(void *dst, ptrdiff_t dst_step, const void *src,

@@ -10,8 +10,8 @@
 #ifndef TENON_CPU_VMATH_H
 #define TENON_CPU_VMATH_H
 
-#include "isa.h"
 #include "run_fn.h"
+#include "tenon/isa.h"
 
 /* Rows with f32 and f64 (vmath.inc), then rows that are the C library's in both.
  * Parameters (elements of the run's type): ELU {alpha}, CELU {alpha}, SELU {alpha,

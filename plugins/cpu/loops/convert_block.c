@@ -1,7 +1,7 @@
 /* See convert_block.h. */
 #include "loops/convert_block.h"
 
-#include "loops/parallel.h"
+#include "tenon/helper/parallel.h"
 
 struct convert_job {
     const struct tn__cpu *cpu;
@@ -24,5 +24,5 @@ static void convert_piece(void *arg, int64_t begin, int64_t end, uint32_t worker
 void tn__convert_block(const struct tn__cpu *cpu, int32_t to, void *dst, int32_t from,
     const void *src, int64_t n, const struct tn_convert_options *options) {
     struct convert_job job = {cpu, options, dst, src, to, from};
-    tn__parallel(cpu->host, n, 0.3, convert_piece, &job);
+    tn_parallel(cpu->host, n, 0.3, convert_piece, &job);
 }

@@ -1,8 +1,8 @@
 /* See copy.h. */
 #include "loops/copy.h"
 
-#include "loops/parallel.h"
 #include "tenon/helper/diag.h"
+#include "tenon/helper/parallel.h"
 #include "tenon/helper/shape.h"
 
 /* ---- planning ------------------------------------------------------------------------- */
@@ -241,9 +241,9 @@ void tn__copy_run(
         0.03 * job.size; /* nanoseconds an element takes when the caches hold it */
     if (plan_planes(&job)) {
         double plane = cost * 4 * (double)(copy->ew.count / job.outer.count);
-        tn__parallel(host, job.outer.count, plane, plane_piece, &job);
+        tn_parallel(host, job.outer.count, plane, plane_piece, &job);
     } else {
-        tn__parallel(host, copy->ew.count, cost, sized_piece, &job);
+        tn_parallel(host, copy->ew.count, cost, sized_piece, &job);
     }
 }
 
@@ -267,5 +267,5 @@ void tn__copy_rows(const struct tn_host *host, void *dst, uint64_t dst_pitch,
     const void *src, uint64_t src_pitch, uint64_t bytes, int64_t rows) {
     struct rows_job job = {dst, src, dst_pitch, src_pitch, bytes};
     if (bytes == 0 || rows <= 0) return;
-    tn__parallel(host, rows, 3.0 + 0.03 * (double)bytes, rows_piece, &job);
+    tn_parallel(host, rows, 3.0 + 0.03 * (double)bytes, rows_piece, &job);
 }

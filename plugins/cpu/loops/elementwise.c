@@ -1,8 +1,8 @@
 /* See elementwise.h. */
 #include "loops/elementwise.h"
 
-#include "loops/parallel.h"
 #include "tenon/helper/diag.h"
+#include "tenon/helper/parallel.h"
 #include "tenon/helper/shape.h"
 
 /* ---- planning ------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ static void unary_piece(void *arg, int64_t begin, int64_t end, uint32_t worker) 
 void tn__ew_unary(const struct tn_host *host, const struct tn__ew_fn *fn, void *dst,
     const void *src, int64_t n) {
     struct unary_job job = {fn, dst, src};
-    tn__parallel(host, n, fn->cost, unary_piece, &job);
+    tn_parallel(host, n, fn->cost, unary_piece, &job);
 }
 
 /* ---- two operands --------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static void binary_piece(void *arg, int64_t begin, int64_t end, uint32_t worker)
 void tn__ew_binary(const struct tn_host *host, const struct tn__ew_fn *fn,
     const struct tn__ew *ew, void *dst, const void *a, const void *b) {
     struct binary_job job = {fn, ew, dst, a, b};
-    tn__parallel(host, ew->count, fn->cost, binary_piece, &job);
+    tn_parallel(host, ew->count, fn->cost, binary_piece, &job);
 }
 
 static void flat_piece(void *arg, int64_t begin, int64_t end, uint32_t worker) {
@@ -229,7 +229,7 @@ static void flat_piece(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 void tn__ew_binary_flat(const struct tn_host *host, const struct tn__ew_fn *fn, void *dst,
     const void *a, const void *b, int64_t n) {
     struct binary_job job = {fn, NULL, dst, a, b};
-    tn__parallel(host, n, fn->cost, flat_piece, &job);
+    tn_parallel(host, n, fn->cost, flat_piece, &job);
 }
 
 void tn__ew_binary_run(

@@ -1,8 +1,8 @@
 /* See reduce.h. */
 #include "loops/reduce.h"
 
-#include "loops/parallel.h"
 #include "tenon/helper/diag.h"
+#include "tenon/helper/parallel.h"
 #include "tenon/helper/shape.h"
 
 /* Neighbouring axes of one kind are one; axes of size 1 are of any kind. */
@@ -114,10 +114,10 @@ void tn__reduce_run(const struct tn_host *host, const struct tn__reduce *reduce,
         job.src = scratch;
     }
     if (reduce->inner == 1)
-        tn__parallel(host, reduce->outer, cost, row_piece, &job);
+        tn_parallel(host, reduce->outer, cost, row_piece, &job);
     else if (reduce->outer == 1)
-        tn__parallel(host, reduce->inner, cost, strip_piece, &job);
+        tn_parallel(host, reduce->inner, cost, strip_piece, &job);
     else
-        tn__parallel(
+        tn_parallel(
             host, reduce->outer, cost * (double)reduce->inner, column_piece, &job);
 }

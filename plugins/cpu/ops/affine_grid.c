@@ -1,8 +1,8 @@
 /* AffineGrid: the places at which an affine map of the unit square or cube samples an image.
  */
-#include "loops/parallel.h"
 #include "ops/body.h"
 #include "ops/doubles.h"
+#include "tenon/helper/parallel.h"
 
 /* clang-format off */
 #define AFFINE_ATTRS(X, S) X(S, INT, align_corners, 0)
@@ -91,7 +91,7 @@ static void place_points(void *arg, int64_t begin, int64_t end, uint32_t worker)
 
 static tn_status compute_affine(void *kernel, const struct tn_run_args *args) {
     const struct affine *affine = kernel;
-    const struct tn_tensor *theta = tn__in(args, 0), *size = tn__in(args, 1);
+    const struct tn_tensor *theta = tn_in(args, 0), *size = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     struct tn_tensor *grid;
     int64_t dims[5], n = tn_tensor_count(size);
@@ -110,13 +110,13 @@ static tn_status compute_affine(void *kernel, const struct tn_run_args *args) {
     for (uint32_t i = 0; i < axes; i++)
         dims[1 + i] = tn_tensor_int(size, 2 + i);
     dims[1 + axes] = axes;
-    TN_TRY(tn__output(args, 0, theta->dtype, dims, axes + 2, &grid));
+    TN_TRY(tn_out_shaped(args, 0, theta->dtype, dims, axes + 2, &grid));
     struct job job = {.sizes = dims + 1, .axes = axes, .align = affine->align};
     job.points = tn_dims_product(dims, 1, 1 + axes);
     if (tn_tensor_count(grid) == 0) return TN_OK;
     TN_TRY(tn__doubles_read(&affine->base, args, theta, &job.theta));
     TN_TRY(tn__doubles_target(args, grid, &job.grid));
-    tn__parallel(affine->base.host, dims[0] * job.points, 15, place_points, &job);
+    tn_parallel(affine->base.host, dims[0] * job.points, 15, place_points, &job);
     tn__doubles_write(&affine->base, grid, job.grid);
     return TN_OK;
 }

@@ -1,9 +1,9 @@
 /* Position of the greatest or least element of each line: ArgMax, ArgMin. NaN counts as the
  * greatest; of equal elements the first wins, or the last when asked. */
 #include "loops/convert_block.h"
-#include "loops/parallel.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 /* clang-format off */
 #define ARG_ATTRS(X, S) \
@@ -92,14 +92,14 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct arg_kernel *kerne
 
 static tn_status create(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct arg_kernel), out));
-    return tn__kernel_ready(setup(ctx, *out), out);
+    return tn_kernel_ready(setup(ctx, *out), out);
 }
 
 static tn_status workspace(
     void *object, const struct tn_run_args *args, struct tn_workspace *out) {
     const struct arg_kernel *kernel = object;
     if (kernel->elem != kernel->from)
-        out->scratch = (uint64_t)tn_tensor_count(tn__in(args, 0)) * sizeof(float);
+        out->scratch = (uint64_t)tn_tensor_count(tn_in(args, 0)) * sizeof(float);
     return TN_OK;
 }
 
@@ -129,7 +129,7 @@ static void arg_piece(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 
 static tn_status compute(void *object, const struct tn_run_args *args) {
     const struct arg_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     struct arg_job job = {
         .kernel = kernel, .src = in->data, .dst = args->outputs[0].as.tensor->data};
     TN_TRY(tn__lines_make(in, kernel->attrs.axis, &job.lines, args->run->diag));
@@ -141,7 +141,7 @@ static tn_status compute(void *object, const struct tn_run_args *args) {
             in->data, tn_tensor_count(in), NULL);
         job.src = args->workspace;
     }
-    tn__parallel(
+    tn_parallel(
         kernel->base.host, count, 2.0 + 1.0 * (double)job.lines.n, arg_piece, &job);
     return TN_OK;
 }

@@ -7,9 +7,9 @@
  * themselves are an output. */
 #include "ops/attention.h"
 #include "loops/copy.h"
-#include "loops/parallel.h"
 #include "ops/attention_product.h"
 #include "ops/narrow.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ static tn_status create_attention(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct attention), out));
     struct attention *attention = *out;
     attention->scaled = tn_node_attr(ctx->node, "scale") != NULL;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         tn__attention_attrs(ctx->node, &attention->attrs, ctx->diag), out);
 }
 
@@ -54,7 +54,7 @@ static tn_status make_plan(const struct attention *attention,
     struct tn_type types[7];
     bool known;
     for (uint32_t i = 0; i < 7; i++) {
-        const struct tn_tensor *t = tn__in(args, i);
+        const struct tn_tensor *t = tn_in(args, i);
         types[i] = (struct tn_type){.kind = t ? TN_KIND_TENSOR : TN_KIND_ABSENT,
             .dtype = t ? t->dtype : 0,
             .rank = t ? (int32_t)t->rank : -1,
@@ -73,7 +73,7 @@ static tn_status make_plan(const struct attention *attention,
 
 /* K and V are joined with their past, in an output or in the workspace. */
 static bool joins(const struct tn_run_args *args, uint32_t output, uint32_t past) {
-    return !tn__out(args, output) && tn__in(args, past);
+    return !tn_out(args, output) && tn_in(args, past);
 }
 
 static uint64_t rounded(int64_t elements) {
@@ -105,7 +105,7 @@ static tn_status workspace_attention(
     uint64_t total;
     TN_TRY(place(kernel, args, &plan, &total, NULL));
     out->state = sizeof(struct plan);
-    out->scratch = total * (tn_dtype_bits(tn__in(args, 0)->dtype) / 8);
+    out->scratch = total * (tn_dtype_bits(tn_in(args, 0)->dtype) / 8);
     return TN_OK;
 }
 
@@ -167,8 +167,8 @@ static struct rows join(const struct job *job, void *dst, const struct tn_tensor
 static struct rows whole(const struct job *job, const struct tn_run_args *args,
     uint32_t input, uint32_t past, uint32_t output, uint64_t at, uint32_t bytes) {
     const struct tn__attention_size *s = &job->plan->size;
-    const struct tn_tensor *tensor = tn__in(args, input), *old = tn__in(args, past);
-    struct tn_tensor *present = tn__out(args, output);
+    const struct tn_tensor *tensor = tn_in(args, input), *old = tn_in(args, past);
+    struct tn_tensor *present = tn_out(args, output);
     int64_t head = input == ATTENTION_K ? s->head : s->v_head;
     if (present) return join(job, present->data, old, tensor, head, bytes);
     if (old)
@@ -193,8 +193,8 @@ static tn_status bind(struct job *job, const struct attention *attention,
     const struct tn_run_args *args, uint32_t bytes) {
     const struct plan *plan = args->state;
     const struct tn__attention_size *s = &plan->size;
-    const struct tn_tensor *seqlen = tn__in(args, ATTENTION_SEQLEN);
-    struct tn_tensor *scores = tn__out(args, 3);
+    const struct tn_tensor *seqlen = tn_in(args, ATTENTION_SEQLEN);
+    struct tn_tensor *scores = tn_out(args, 3);
     *job = (struct job){.attention = attention,
         .cpu = attention->base.cpu,
         .plan = plan,
@@ -210,9 +210,9 @@ static tn_status bind(struct job *job, const struct attention *attention,
                 (long long)s->total_len);
     }
     if (!attention->scaled) job->scale = s->head > 0 ? 1 / sqrt((double)s->head) : 1;
-    bind_mask(job, tn__in(args, ATTENTION_MASK));
-    job->q = rows_of(tn__in(args, ATTENTION_Q), s->q_heads, s->q_len, s->head);
-    job->y = rows_of(tn__out(args, 0), s->q_heads, s->q_len, s->v_head);
+    bind_mask(job, tn_in(args, ATTENTION_MASK));
+    job->q = rows_of(tn_in(args, ATTENTION_Q), s->q_heads, s->q_len, s->head);
+    job->y = rows_of(tn_out(args, 0), s->q_heads, s->q_len, s->v_head);
     job->k = whole(job, args, ATTENTION_K, ATTENTION_PAST_KEY, 1, plan->key, bytes);
     job->v = whole(job, args, ATTENTION_V, ATTENTION_PAST_VALUE, 2, plan->value, bytes);
     return TN_OK;

@@ -158,7 +158,7 @@ static tn_status NAME(attention)(void *kernel, const struct tn_run_args *args) {
     TN_TRY(bind(&job, attention, args, sizeof(T)));
     double work = (double)(plan->rows < BLOCK_ROWS ? plan->rows : BLOCK_ROWS) *
                   (double)s->total_len * (double)(s->head + s->v_head + 8);
-    tn__parallel(attention->base.host, s->batch * plan->heads * plan->blocks, work / 16,
+    tn_parallel(attention->base.host, s->batch * plan->heads * plan->blocks, work / 16,
         NAME(run_blocks), &job);
     return TN_OK;
 }

@@ -110,7 +110,7 @@ static void batch_factors(const struct batch_norm *norm, const struct tn_run_arg
 
 static void update_running(const struct batch_norm *norm, const struct tn_run_args *args,
     uint32_t o, size_t channel, double batch) {
-    struct tn_tensor *out = tn__out(args, o);
+    struct tn_tensor *out = tn_out(args, o);
     if (!out) return;
     double running = element(args->inputs[o + 2].as.tensor, channel);
     set_element(out, channel, running * norm->momentum + batch * (1 - norm->momentum));

@@ -40,12 +40,12 @@ static tn_status setup_by_name(const struct tn_kernel_ctx *ctx,
 tn_status tn__binary_create(const struct tn_kernel_ctx *ctx,
     const struct tn__binary_row *rows, uint32_t n_rows, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct tn__binary_kernel), out));
-    return tn__kernel_ready(setup_by_name(ctx, rows, n_rows, *out), out);
+    return tn_kernel_ready(setup_by_name(ctx, rows, n_rows, *out), out);
 }
 
 /* Operands of the output's own shape need no plan. */
 static bool is_flat(const struct tn_run_args *args) {
-    const struct tn_tensor *a = tn__in(args, 0), *b = tn__in(args, 1);
+    const struct tn_tensor *a = tn_in(args, 0), *b = tn_in(args, 1);
     return a && b && tn_dims_equal(a->dims, a->rank, b->dims, b->rank);
 }
 
@@ -89,8 +89,8 @@ enum { DIRECT_NS = 20000 };
 tn_status tn__binary_prepare(void *object, const struct tn_run_args *args,
     tn_compute_fn *fn, struct tn_diag *diag) {
     const struct tn__binary_kernel *kernel = object;
-    const struct tn_tensor *out = tn__out(args, 0);
-    const struct tn_tensor *const operands[2] = {tn__in(args, 0), tn__in(args, 1)};
+    const struct tn_tensor *out = tn_out(args, 0);
+    const struct tn_tensor *const operands[2] = {tn_in(args, 0), tn_in(args, 1)};
     if (!out || !operands[0] || !operands[1])
         return tn_fail(diag, TN_INTERNAL, "a shape is not known");
     bool direct =
@@ -118,7 +118,7 @@ tn_status tn__binary_compute(void *object, const struct tn_run_args *args) {
 
 void tn__binary_cost(void *object, const struct tn_run_args *args, struct tn_cost *out) {
     const struct tn__binary_kernel *kernel = object;
-    const struct tn_tensor *result = tn__out(args, 0);
+    const struct tn_tensor *result = tn_out(args, 0);
     double n = result ? (double)tn_tensor_count(result) : 0;
     out->flops = n * kernel->fn.cost * 4;
     out->bytes = n * (2.0 * kernel->fn.size_in + kernel->fn.size_out);

@@ -144,7 +144,7 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct cast_kernel *kern
 
 static tn_status create(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct cast_kernel), out));
-    return tn__kernel_ready(setup(ctx, *out), out);
+    return tn_kernel_ready(setup(ctx, *out), out);
 }
 
 static tn_status compute(void *object, const struct tn_run_args *args) {

@@ -1,8 +1,8 @@
 /* CausalConvWithState: each channel convolved with its own kernel over its past. */
-#include "loops/parallel.h"
 #include "ops/body.h"
 #include "ops/narrow.h"
 #include "ops/sizes.h"
+#include "tenon/helper/parallel.h"
 
 #include <stdbool.h>
 
@@ -78,7 +78,7 @@ struct causal {
 
 static tn_status create_causal(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct causal), out));
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         read_activation(ctx->node, &((struct causal *)*out)->silu, ctx->diag), out);
 }
 
@@ -126,18 +126,18 @@ static void run_lines(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 
 static tn_status compute_causal(void *kernel, const struct tn_run_args *args) {
     const struct causal *causal = kernel;
-    struct tn_tensor *present = tn__out(args, 1);
+    struct tn_tensor *present = tn_out(args, 1);
     struct job job = {.causal = causal,
-        .y = tn__out(args, 0)->data,
+        .y = tn_out(args, 0)->data,
         .present = present ? present->data : NULL,
         .size = {-1, -1, -1, -1}};
     for (uint32_t i = 0; i < N_INPUTS; i++) {
-        const struct tn_tensor *t = tn__in(args, i);
+        const struct tn_tensor *t = tn_in(args, i);
         if (!t) continue;
         job.in[i] = t->data;
         TN_TRY(add_input(&job.size, i, t->dims, (int32_t)t->rank, args->run->diag));
     }
-    tn__parallel(causal->base.host, job.size.batch * job.size.channels,
+    tn_parallel(causal->base.host, job.size.batch * job.size.channels,
         (double)job.size.length * (double)job.size.taps / 4 + 20, run_lines, &job);
     return TN_OK;
 }

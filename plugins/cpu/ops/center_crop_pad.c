@@ -72,7 +72,7 @@ static tn_status create_crop(const struct tn_kernel_ctx *ctx, void **out) {
 
 static tn_status compute_crop(void *object, const struct tn_run_args *args) {
     const struct crop *crop = object;
-    const struct tn_tensor *x = tn__in(args, 0), *shape = tn__in(args, 1);
+    const struct tn_tensor *x = tn_in(args, 0), *shape = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     int64_t dims[TN_RANK_MAX], kept[TN_RANK_MAX], dst[TN_RANK_MAX], src[TN_RANK_MAX];
     uint32_t axes[TN_RANK_MAX];
@@ -84,7 +84,7 @@ static tn_status compute_crop(void *object, const struct tn_run_args *args) {
         dims[axes[i]] = tn_tensor_int(shape, i);
         TN_TRY(check_size(dims[axes[i]], diag));
     }
-    TN_TRY(tn__output(args, 0, x->dtype, dims, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, x->rank, &y));
     if (tn_tensor_count(y) == 0) return TN_OK;
     memset(y->data, 0, y->size);
     for (uint32_t i = 0; i < x->rank; i++)

@@ -1,7 +1,7 @@
 /* Col2Im: columns of blocks, added up where they overlap in the image. */
-#include "loops/parallel.h"
 #include "ops/doubles.h"
 #include "ops/window.h"
+#include "tenon/helper/parallel.h"
 
 /* clang-format off */
 #define COL2IM_ATTRS(X, S) X(S, INTS, dilations, ) X(S, INTS, pads, ) X(S, INTS, strides, )
@@ -169,8 +169,8 @@ static void run_images(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 /* Sizes of the call from its inputs, checked against each other. */
 static tn_status plan(struct job *job, const struct tn_node *node,
     const struct tn_run_args *args, int64_t *dims) {
-    const struct tn_tensor *x = tn__in(args, 0), *image = tn__in(args, 1);
-    const struct tn_tensor *block = tn__in(args, 2);
+    const struct tn_tensor *x = tn_in(args, 0), *image = tn_in(args, 1);
+    const struct tn_tensor *block = tn_in(args, 2);
     struct tn_diag *diag = args->run->diag;
     int64_t n = tn_tensor_count(image), kernel[TN_WINDOW_RANK];
     if (x->rank != 3 || n < 1 || n > TN_WINDOW_RANK || tn_tensor_count(block) != n)
@@ -204,13 +204,13 @@ static tn_status plan(struct job *job, const struct tn_node *node,
 
 static tn_status compute_col2im(void *object, const struct tn_run_args *args) {
     const struct col2im *k = object;
-    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_tensor *x = tn_in(args, 0);
     const struct sum *wide = &sums[TN_COUNT(sums) - 1];
     struct job job = {.sum = wide};
     int64_t dims[2 + TN_WINDOW_RANK];
     struct tn_tensor *y;
     TN_TRY(plan(&job, k->node, args, dims));
-    TN_TRY(tn__output(args, 0, x->dtype, dims, job.window.rank + 2, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, job.window.rank + 2, &y));
     if (tn_tensor_count(y) == 0) return TN_OK;
     for (size_t i = 0; i < TN_COUNT(sums); i++)
         if (sums[i].dtype == x->dtype) job.sum = &sums[i];
@@ -223,7 +223,7 @@ static tn_status compute_col2im(void *object, const struct tn_run_args *args) {
     }
     job.columns = (const char *)numbers;
     job.images = (char *)target;
-    tn__parallel(k->base.host, dims[0] * dims[1],
+    tn_parallel(k->base.host, dims[0] * dims[1],
         (double)job.taps * (double)job.blocks + (double)job.pixels, run_images, &job);
     if (narrow) tn__doubles_write(&k->base, y, target);
     return TN_OK;

@@ -135,7 +135,7 @@ static tn_status check_part(const struct tn_tensor *whole, const struct tn_tenso
 static tn_status compute_concat(void *object, const struct tn_run_args *args) {
     const struct axis_kernel *kernel = object;
     struct tn_diag *diag = args->run->diag;
-    struct tn_tensor *out = tn__out(args, 0);
+    struct tn_tensor *out = tn_out(args, 0);
     uint32_t axis = 0;
     if (!out) return tn_fail(diag, TN_INTERNAL, "the output's shape is not known");
     TN_TRY(tn_axis_fix(kernel->axis, out->rank, &axis, diag));
@@ -254,8 +254,8 @@ static tn_status create_split(const struct tn_kernel_ctx *ctx, void **out) {
 /* Size of output o: as planned, else what the second input says. */
 static tn_status part_size(
     const struct tn_run_args *args, uint32_t o, uint32_t axis, int64_t *out_size) {
-    const struct tn_tensor *in = tn__in(args, 0), *split = tn__in(args, 1);
-    const struct tn_tensor *part = tn__out(args, o);
+    const struct tn_tensor *in = tn_in(args, 0), *split = tn_in(args, 1);
+    const struct tn_tensor *part = tn_out(args, o);
     if (split && tn_tensor_count(split) == args->n_outputs) {
         *out_size = tn_tensor_int(split, o);
     } else if (part && part->rank == in->rank) {
@@ -272,7 +272,7 @@ static tn_status part_size(
 static tn_status compute_split(void *object, const struct tn_run_args *args) {
     const struct axis_kernel *kernel = object;
     struct tn_diag *diag = args->run->diag;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     int64_t dims[TN_RANK_MAX], done = 0;
     uint32_t axis = 0;
     uint64_t at = 0;
@@ -292,7 +292,7 @@ static tn_status compute_split(void *object, const struct tn_run_args *args) {
         uint64_t bytes = item * (uint64_t)dims[axis];
         done += dims[axis];
         if (args->outputs[o].kind != TN_KIND_ABSENT || o == 0) {
-            TN_TRY(tn__output(args, o, in->dtype, dims, in->rank, &out));
+            TN_TRY(tn_out_shaped(args, o, in->dtype, dims, in->rank, &out));
             tn__copy_rows(kernel->base.host, out->data, bytes,
                 (const char *)in->data + at, pitch, bytes, rows);
         }

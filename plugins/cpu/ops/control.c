@@ -41,7 +41,7 @@ tn_status tn__control_emit(
     if (value->kind != TN_KIND_TENSOR)
         return args->run->output_set(args->run, args, o, value);
     const struct tn_tensor *in = value->as.tensor;
-    TN_TRY(tn__output(args, o, in->dtype, in->dims, in->rank, &out));
+    TN_TRY(tn_out_shaped(args, o, in->dtype, in->dims, in->rank, &out));
     return tn__control_copy(args->run, out->data, in);
 }
 
@@ -157,7 +157,7 @@ struct if_kernel {
 static tn_status create_if(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct if_kernel), out));
     struct if_kernel *kernel = *out;
-    return tn__kernel_ready(TN_ATTRS_READ(if, ctx->node, &kernel->attrs, ctx->diag), out);
+    return tn_kernel_ready(TN_ATTRS_READ(if, ctx->node, &kernel->attrs, ctx->diag), out);
 }
 
 /* References for the outputs of a subgraph, kept until the end of the run. */
@@ -169,7 +169,7 @@ static struct tn_value_ref *ref_array(const struct tn_run *run, uint32_t n) {
 
 static tn_status compute_if(void *object, const struct tn_run_args *args) {
     const struct if_kernel *kernel = object;
-    const struct tn_tensor *cond = tn__in(args, 0);
+    const struct tn_tensor *cond = tn_in(args, 0);
     struct tn_value_ref *refs = ref_array(args->run, args->n_outputs);
     if (!refs) return no_memory(args->run->diag);
     if (!cond || tn_tensor_count(cond) != 1)
@@ -264,7 +264,7 @@ static tn_status create_loop(const struct tn_kernel_ctx *ctx, void **out) {
         for (uint32_t d = 1; d < scan->rank; d++)
             scan->dims[d] = type->rank > 0 && type->dims[d] >= 0 ? type->dims[d] : 0;
     }
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(loop, ctx->node, &kernel->attrs, ctx->diag), out);
 }
 
@@ -329,7 +329,7 @@ static tn_status loop_start(struct loop *loop) {
     const struct loop_kernel *kernel = loop->kernel;
     const struct tn_run_args *args = loop->args;
     const struct tn_run *run = args->run;
-    const struct tn_tensor *cond = tn__in(args, 1);
+    const struct tn_tensor *cond = tn_in(args, 1);
     loop->in = ref_array(run, kernel->n_carried + 2);
     loop->out = ref_array(run, kernel->n_carried + kernel->n_scans + 1);
     loop->stacks = run->alloc(run, (kernel->n_scans + 1) * sizeof *loop->stacks, 16);
@@ -400,7 +400,7 @@ static tn_status loop_turn(struct loop *loop) {
 
 static tn_status compute_loop(void *object, const struct tn_run_args *args) {
     struct loop loop = {.kernel = object, .args = args};
-    const struct tn_tensor *trips = tn__in(args, 0);
+    const struct tn_tensor *trips = tn_in(args, 0);
     if (trips && tn_tensor_count(trips) != 1)
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT, "'M' is not one number");
     int64_t n = trips ? tn_tensor_int(trips, 0) : INT64_MAX;
@@ -413,7 +413,7 @@ static tn_status compute_loop(void *object, const struct tn_run_args *args) {
         const struct stack *stack = &loop.stacks[i];
         struct tn_tensor *out;
         if (args->outputs[loop.kernel->n_carried + i].kind == TN_KIND_ABSENT) continue;
-        TN_TRY(tn__output(args, loop.kernel->n_carried + i, stack->type.dtype,
+        TN_TRY(tn_out_shaped(args, loop.kernel->n_carried + i, stack->type.dtype,
             stack->type.dims, stack->type.rank, &out));
         if (stack->size) memcpy(out->data, stack->data, stack->size);
     }

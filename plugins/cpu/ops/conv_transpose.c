@@ -6,8 +6,8 @@
 #include "ops/narrow.h"
 #include "ops/ops.h"
 
-#include "loops/parallel.h"
 #include "ops/window.h"
+#include "tenon/helper/parallel.h"
 
 #include <stdbool.h>
 
@@ -200,7 +200,7 @@ static tn_status run_all(
     const struct plan *plan = args->state;
     struct job job = {plan, args};
     double each = (double)plan->channels * (double)plan->taps * (double)plan->in_plane;
-    tn__parallel(conv->base.host, (int64_t)(plan->batch * plan->group * plan->filters),
+    tn_parallel(conv->base.host, (int64_t)(plan->batch * plan->group * plan->filters),
         each / 4 + (double)plan->out_plane, run, &job);
     return TN_OK;
 }

@@ -41,7 +41,7 @@ static void NAME(spread)(
 static void NAME(planes)(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     const struct job *job = arg;
     const struct plan *plan = job->plan;
-    const struct tn_tensor *bias_in = tn__in(job->args, 2);
+    const struct tn_tensor *bias_in = tn_in(job->args, 2);
     const T *bias = bias_in ? bias_in->data : NULL;
     size_t all_filters = plan->group * plan->filters;
     (void)worker;

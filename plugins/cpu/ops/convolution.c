@@ -248,7 +248,7 @@ static tn_status prepack_conv(void *kernel, uint32_t input, const struct tn_tens
 
 /* What is added to the output has its shape. */
 static tn_status check_residual(const struct tn_run_args *args, struct tn_diag *diag) {
-    const struct tn_tensor *z = tn__in(args, 3), *y = args->outputs[0].as.tensor;
+    const struct tn_tensor *z = tn_in(args, 3), *y = args->outputs[0].as.tensor;
     if (!z || tn_dims_equal(z->dims, z->rank, y->dims, y->rank)) return TN_OK;
     return tn_fail(diag, TN_INVALID_ARGUMENT, "the residual has not the output's shape");
 }
@@ -294,7 +294,7 @@ static uint64_t plan_scratch(
     if (!conv->nhwc) {
         plan->at_input = reserve(&used, c->batch * plan->in_plane * c->in_channels);
         plan->at_output = reserve(&used, c->batch * plan->out_plane * c->out_channels);
-        if (tn__in(args, 3))
+        if (tn_in(args, 3))
             plan->at_residual =
                 reserve(&used, c->batch * plan->out_plane * c->out_channels);
     }
@@ -322,7 +322,7 @@ static tn_status workspace_conv(
 static void bind_weights(
     const struct conv *conv, struct tn_conv *c, const struct tn_run_args *args) {
     const struct plan *plan = args->state;
-    const struct tn_tensor *bias = tn__in(args, 2);
+    const struct tn_tensor *bias = tn_in(args, 2);
     c->bias = bias ? bias->data : NULL;
     c->weights = conv->packed;
     if (conv->packed) return;
@@ -335,7 +335,7 @@ static void bind_weights(
 static tn_status compute_nhwc(void *kernel, const struct tn_run_args *args) {
     const struct conv *conv = kernel;
     const struct plan *plan = args->state;
-    const struct tn_tensor *residual = tn__in(args, 3);
+    const struct tn_tensor *residual = tn_in(args, 3);
     struct tn_conv c = plan->conv;
     bind_weights(conv, &c, args);
     c.input = args->inputs[0].as.tensor->data;
@@ -349,7 +349,7 @@ static tn_status compute_nhwc(void *kernel, const struct tn_run_args *args) {
 static tn_status compute_nchw(void *kernel, const struct tn_run_args *args) {
     const struct conv *conv = kernel;
     const struct plan *plan = args->state;
-    const struct tn_tensor *residual = tn__in(args, 3);
+    const struct tn_tensor *residual = tn_in(args, 3);
     const struct tn__cpu *cpu = conv->base.cpu;
     char *scratch = args->workspace;
     struct tn_conv c = plan->conv;
@@ -416,7 +416,7 @@ struct job_f64 {
 
 static void run_f64(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     const struct job_f64 *job = arg;
-    const struct tn_tensor *bias = tn__in(job->args, 2);
+    const struct tn_tensor *bias = tn_in(job->args, 2);
     (void)worker;
     for (int64_t i = begin; i < end; i++)
         plane_f64(&job->plan->conv, job->args->outputs[0].as.tensor->data,

@@ -1,9 +1,9 @@
 /* Running sums and products along an axis: CumSum, CumProd. Floats accumulate in double and
  * are rounded element by element; integers wrap. */
 #include "loops/convert_block.h"
-#include "loops/parallel.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 /* clang-format off */
 #define CUMULATIVE_ATTRS(X, S) X(S, INT, exclusive, 0) X(S, INT, reverse, 0)
@@ -64,14 +64,14 @@ static tn_status setup(
 
 static tn_status create(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct cumulative_kernel), out));
-    return tn__kernel_ready(setup(ctx, *out), out);
+    return tn_kernel_ready(setup(ctx, *out), out);
 }
 
 static tn_status workspace(
     void *object, const struct tn_run_args *args, struct tn_workspace *out) {
     const struct cumulative_kernel *kernel = object;
     if (kernel->elem != kernel->from)
-        out->scratch = (uint64_t)tn_tensor_count(tn__in(args, 0)) * sizeof(float);
+        out->scratch = (uint64_t)tn_tensor_count(tn_in(args, 0)) * sizeof(float);
     return TN_OK;
 }
 
@@ -98,8 +98,8 @@ static void cumulative_piece(void *arg, int64_t begin, int64_t end, uint32_t wor
 
 static tn_status compute(void *object, const struct tn_run_args *args) {
     const struct cumulative_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0), *axis = tn__in(args, 1);
-    struct tn_tensor *out = tn__out(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0), *axis = tn_in(args, 1);
+    struct tn_tensor *out = tn_out(args, 0);
     struct cumulative_job job = {.kernel = kernel, .dst = out->data, .src = in->data};
     bool widened = kernel->elem != kernel->from;
     int64_t n = tn_tensor_count(in);
@@ -112,7 +112,7 @@ static tn_status compute(void *object, const struct tn_run_args *args) {
         job.dst = args->workspace;
         job.src = args->workspace;
     }
-    tn__parallel(kernel->base.host, job.lines.outer * job.lines.inner,
+    tn_parallel(kernel->base.host, job.lines.outer * job.lines.inner,
         2.0 + 1.5 * (double)job.lines.n, cumulative_piece, &job);
     if (widened)
         tn__convert_block(kernel->base.cpu, kernel->from, out->data, kernel->elem,

@@ -3,9 +3,9 @@
  *
  * Positions are taken in blocks: first their taps are sampled into columns (linear between
  * neighbours, zero outside), then the columns are weighed. All in f64. */
-#include "loops/parallel.h"
 #include "ops/doubles.h"
 #include "ops/window.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 
@@ -202,9 +202,9 @@ static tn_status run_blocks(
             job->block = job->out_plane - job->first;
             if (job->block > most) job->block = most;
             TN_TRY(args->run->interrupted(args->run));
-            tn__parallel(host, job->kernel->offset_group * job->taps * job->block,
-                per_tap, sample, job);
-            tn__parallel(host, job->out_channels,
+            tn_parallel(host, job->kernel->offset_group * job->taps * job->block, per_tap,
+                sample, job);
+            tn_parallel(host, job->out_channels,
                 0.5 * (double)rows / (double)job->kernel->group * (double)job->block,
                 weigh, job);
         }
@@ -220,9 +220,9 @@ static bool has_shape(const struct tn_tensor *t, int64_t n, int64_t c,
 }
 
 static tn_status plan(struct job *job, const struct tn_run_args *args) {
-    const struct tn_tensor *x = tn__in(args, 0), *w = tn__in(args, 1);
-    const struct tn_tensor *offset = tn__in(args, 2), *bias = tn__in(args, 3);
-    const struct tn_tensor *mask = tn__in(args, 4);
+    const struct tn_tensor *x = tn_in(args, 0), *w = tn_in(args, 1);
+    const struct tn_tensor *offset = tn_in(args, 2), *bias = tn_in(args, 3);
+    const struct tn_tensor *mask = tn_in(args, 4);
     const struct deform *k = job->kernel;
     struct tn_diag *diag = args->run->diag;
     uint32_t axes = x->rank - 2;
@@ -262,13 +262,13 @@ static tn_status plan(struct job *job, const struct tn_run_args *args) {
 
 static tn_status read_optional(const struct deform *k, const struct tn_run_args *args,
     uint32_t i, const double **out) {
-    const struct tn_tensor *tensor = tn__in(args, i);
+    const struct tn_tensor *tensor = tn_in(args, i);
     return tensor ? tn__doubles_read(&k->base, args, tensor, out) : TN_OK;
 }
 
 static tn_status compute_deform(void *object, const struct tn_run_args *args) {
     const struct deform *k = object;
-    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_tensor *x = tn_in(args, 0);
     struct job job = {.kernel = k};
     int64_t dims[2 + TN_WINDOW_RANK];
     struct tn_tensor *y;
@@ -276,11 +276,11 @@ static tn_status compute_deform(void *object, const struct tn_run_args *args) {
     dims[0] = x->dims[0];
     dims[1] = job.out_channels;
     memcpy(dims + 2, job.geometry.out, job.window.rank * sizeof *dims);
-    TN_TRY(tn__output(args, 0, x->dtype, dims, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, x->rank, &y));
     if (tn_tensor_count(y) == 0) return TN_OK;
     TN_TRY(tn__doubles_read(&k->base, args, x, &job.x));
-    TN_TRY(tn__doubles_read(&k->base, args, tn__in(args, 1), &job.w));
-    TN_TRY(tn__doubles_read(&k->base, args, tn__in(args, 2), &job.offset));
+    TN_TRY(tn__doubles_read(&k->base, args, tn_in(args, 1), &job.w));
+    TN_TRY(tn__doubles_read(&k->base, args, tn_in(args, 2), &job.offset));
     TN_TRY(read_optional(k, args, 3, &job.bias));
     TN_TRY(read_optional(k, args, 4, &job.mask));
     TN_TRY(tn__doubles_target(args, y, &job.y));

@@ -1,6 +1,6 @@
 /* Det: determinants of square matrices, by elimination with row exchange in f64. */
-#include "loops/parallel.h"
 #include "ops/doubles.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 
@@ -61,13 +61,13 @@ static void run_matrices(void *arg, int64_t begin, int64_t end, uint32_t worker)
 
 static tn_status compute_det(void *object, const struct tn_run_args *args) {
     const struct tn__kernel *kernel = object;
-    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_tensor *x = tn_in(args, 0);
     struct tn_tensor *y;
     const double *numbers;
     if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2])
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
             "input of rank %u does not hold square matrices", x->rank);
-    TN_TRY(tn__output(args, 0, x->dtype, x->dims, x->rank - 2, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, x->dims, x->rank - 2, &y));
     struct job job = {NULL, NULL, x->dims[x->rank - 1]};
     TN_TRY(tn__doubles_read(kernel, args, x, &numbers));
     TN_TRY(tn__doubles_room(args, tn_tensor_count(x), &job.matrices));
@@ -75,8 +75,7 @@ static tn_status compute_det(void *object, const struct tn_run_args *args) {
         memcpy(job.matrices, numbers, (size_t)tn_tensor_count(x) * sizeof(double));
     TN_TRY(tn__doubles_target(args, y, &job.out));
     double n = (double)job.n;
-    tn__parallel(
-        kernel->host, tn_tensor_count(y), 10 + n * n * n / 3, run_matrices, &job);
+    tn_parallel(kernel->host, tn_tensor_count(y), 10 + n * n * n / 3, run_matrices, &job);
     tn__doubles_write(kernel, y, job.out);
     return TN_OK;
 }

@@ -1,7 +1,7 @@
 /* DFT and STFT: lines of a signal through ops/fourier.h, in f64 whatever the element type. */
-#include "loops/parallel.h"
 #include "ops/doubles.h"
 #include "ops/fourier.h"
+#include "tenon/helper/parallel.h"
 
 /* clang-format off */
 #define DFT_ATTRS(X, S) X(S, INT, inverse, 0) X(S, INT, onesided, 0)
@@ -74,7 +74,7 @@ static tn_status transform_lines(struct lines *l, const struct tn_host *host,
     double bits = 1, m = (double)l->plan.m * (l->plan.chirp ? 2 : 1);
     for (size_t n = l->plan.m; n > 1; n /= 2)
         bits++;
-    tn__parallel(host, count, 20 + m * bits, run_lines, l);
+    tn_parallel(host, count, 20 + m * bits, run_lines, l);
     return TN_OK;
 }
 
@@ -166,7 +166,7 @@ static tn_status create_dft(const struct tn_kernel_ctx *ctx, void **out) {
 /* The scalar that input i holds, `absent` when it is omitted. */
 static tn_status read_scalar(const struct tn_run_args *args, uint32_t i, const char *name,
     int64_t absent, int64_t *out) {
-    const struct tn_tensor *tensor = tn__in(args, i);
+    const struct tn_tensor *tensor = tn_in(args, i);
     *out = absent;
     if (!tensor) return TN_OK;
     if (tn_tensor_count(tensor) != 1)
@@ -179,7 +179,7 @@ static tn_status read_scalar(const struct tn_run_args *args, uint32_t i, const c
 
 static tn_status compute_dft(void *object, const struct tn_run_args *args) {
     const struct dft *k = object;
-    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_tensor *x = tn_in(args, 0);
     const struct tn_run *run = args->run;
     bool half_in = k->inverse && k->onesided, half_out = k->onesided && !k->inverse;
     int64_t dims[TN_RANK_MAX], axis, length;
@@ -196,7 +196,7 @@ static tn_status compute_dft(void *object, const struct tn_run_args *args) {
     memcpy(dims, x->dims, rank * sizeof *dims);
     dims[at] = half_out ? length / 2 + 1 : length;
     dims[rank - 1] = half_in ? 1 : 2;
-    TN_TRY(tn__output(args, 0, x->dtype, dims, rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, rank, &y));
     if (tn_tensor_count(y) == 0) return TN_OK;
     struct lines l = {.inverse = k->inverse, .hermitian = half_in};
     int64_t most = half_in ? length / 2 + 1 : length;
@@ -296,7 +296,7 @@ static tn_status create_stft(const struct tn_kernel_ctx *ctx, void **out) {
 /* Step and length of the frames. */
 static tn_status read_frames(
     const struct tn_run_args *args, int64_t *step, int64_t *length) {
-    const struct tn_tensor *x = tn__in(args, 0), *window = tn__in(args, 2);
+    const struct tn_tensor *x = tn_in(args, 0), *window = tn_in(args, 2);
     struct tn_diag *diag = args->run->diag;
     TN_TRY(read_scalar(args, 1, "frame_step", 0, step));
     TN_TRY(read_scalar(args, 3, "frame_length",
@@ -315,7 +315,7 @@ static tn_status read_frames(
 
 static tn_status compute_stft(void *object, const struct tn_run_args *args) {
     const struct dft *k = object;
-    const struct tn_tensor *x = tn__in(args, 0), *window = tn__in(args, 2);
+    const struct tn_tensor *x = tn_in(args, 0), *window = tn_in(args, 2);
     int64_t step, length;
     struct tn_tensor *y;
     TN_TRY(check_signal(
@@ -324,7 +324,7 @@ static tn_status compute_stft(void *object, const struct tn_run_args *args) {
     int64_t frames = (x->dims[1] - length) / step + 1;
     const int64_t dims[4] = {
         x->dims[0], frames, k->onesided ? length / 2 + 1 : length, 2};
-    TN_TRY(tn__output(args, 0, x->dtype, dims, 4, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, 4, &y));
     if (tn_tensor_count(y) == 0) return TN_OK;
     struct lines l = {.used = length, .out = dims[2], .out_parts = 2, .inner = frames};
     l.in_parts = l.in_step = x->dims[2];

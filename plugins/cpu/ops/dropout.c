@@ -75,10 +75,10 @@ static void scale(const struct tn_convert_kernels *convert, const struct tn_tens
 static tn_status compute_dropout(void *kernel, const struct tn_run_args *args) {
     const struct dropout *dropout = kernel;
     const struct tn_convert_kernels *convert = &dropout->base.cpu->convert;
-    const struct tn_tensor *x = args->inputs[0].as.tensor, *mode = tn__in(args, 2);
-    struct tn_tensor *y = tn__out(args, 0), *mask = tn__out(args, 1);
+    const struct tn_tensor *x = args->inputs[0].as.tensor, *mode = tn_in(args, 2);
+    struct tn_tensor *y = tn_out(args, 0), *mask = tn_out(args, 1);
     size_t n = (size_t)tn_tensor_count(x);
-    double ratio = scalar(convert, tn__in(args, 1), 0.5);
+    double ratio = scalar(convert, tn_in(args, 1), 0.5);
     bool training = mode && mode->data && *(const uint8_t *)mode->data && ratio > 0;
     uint8_t *keep = mask ? mask->data : NULL;
     if (!training) {

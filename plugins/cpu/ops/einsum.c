@@ -170,7 +170,7 @@ static tn_status create_einsum(const struct tn_kernel_ctx *ctx, void **out) {
     struct einsum_attrs attrs;
     TN_TRY(TN_ATTRS_READ(einsum, ctx->node, &attrs, ctx->diag));
     TN_TRY(tn__kernel_create(ctx, sizeof(struct einsum), out));
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         parse(&((struct einsum *)*out)->equation, attrs.equation, ctx->diag), out);
 }
 
@@ -325,7 +325,7 @@ static tn_status compute_einsum(void *kernel, const struct tn_run_args *args) {
             args->run->diag, TN_LIMIT_EXCEEDED, "the output has %u axes", e.out.n);
     for (uint32_t i = 0; i < e.out.n; i++)
         dims[i] = sizes[e.out.labels[i]];
-    TN_TRY(tn__output(args, 0, args->inputs[0].as.tensor->dtype, dims, e.out.n, &y));
+    TN_TRY(tn_out_shaped(args, 0, args->inputs[0].as.tensor->dtype, dims, e.out.n, &y));
     tn_convert_run(&cpu->convert, y->dtype, y->data, TN_DOUBLE, acc.data,
         (size_t)tn_tensor_count(y), NULL);
     return TN_OK;

@@ -121,7 +121,7 @@ static tn_status spread(const struct tn__kernel *kernel, const struct tn_run_arg
     struct tn_tensor *out, const int64_t *dims, const int64_t *steps, uint32_t rank) {
     int64_t out_steps[2 * TN_RANK_MAX];
     struct tn__copy copy;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     tn__dense_steps(dims, rank, out_steps);
     TN_TRY(
         tn__copy_plan(&copy, in->dtype, rank, dims, out_steps, steps, args->run->diag));
@@ -131,7 +131,7 @@ static tn_status spread(const struct tn__kernel *kernel, const struct tn_run_arg
 }
 
 static tn_status compute_expand(void *object, const struct tn_run_args *args) {
-    const struct tn_tensor *in = tn__in(args, 0), *shape = tn__in(args, 1);
+    const struct tn_tensor *in = tn_in(args, 0), *shape = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     int64_t dims[TN_RANK_MAX], wanted[TN_RANK_MAX], steps[TN_RANK_MAX],
         in_steps[TN_RANK_MAX];
@@ -148,7 +148,7 @@ static tn_status compute_expand(void *object, const struct tn_run_args *args) {
     }
     TN_TRY(tn_broadcast_into(dims, &rank, in->dims, in->rank, diag));
     TN_TRY(tn_broadcast_into(dims, &rank, wanted, (uint32_t)n, diag));
-    TN_TRY(tn__output(args, 0, in->dtype, dims, rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, in->dtype, dims, rank, &out));
     tn__dense_steps(in->dims, in->rank, in_steps);
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t lead = rank - in->rank;
@@ -159,7 +159,7 @@ static tn_status compute_expand(void *object, const struct tn_run_args *args) {
 
 /* Every axis is walked twice: its repeats, then its elements. */
 static tn_status compute_tile(void *object, const struct tn_run_args *args) {
-    const struct tn_tensor *in = tn__in(args, 0), *repeats = tn__in(args, 1);
+    const struct tn_tensor *in = tn_in(args, 0), *repeats = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     int64_t dims[TN_RANK_MAX], walk[2 * TN_RANK_MAX], steps[2 * TN_RANK_MAX];
     int64_t in_steps[TN_RANK_MAX];
@@ -181,7 +181,7 @@ static tn_status compute_tile(void *object, const struct tn_run_args *args) {
         steps[2 * i] = 0;
         steps[2 * i + 1] = in_steps[i];
     }
-    TN_TRY(tn__output(args, 0, in->dtype, dims, in->rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, in->dtype, dims, in->rank, &out));
     return spread(object, args, out, walk, steps, 2 * in->rank);
 }
 

@@ -2,9 +2,9 @@
  * blanks a triangle. */
 #include "loops/copy.h"
 #include "loops/number.h"
-#include "loops/parallel.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 
@@ -98,7 +98,7 @@ static tn_status infer_constant(const struct tn_infer *infer) {
 
 static tn_status create_constant(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct constant_kernel), out));
-    return tn__kernel_ready(read_constant(ctx->node, *out, ctx->diag), out);
+    return tn_kernel_ready(read_constant(ctx->node, *out, ctx->diag), out);
 }
 
 /* Writes the listed values into a cleared tensor; indices are linear or coordinates. */
@@ -128,7 +128,7 @@ static tn_status compute_constant(void *object, const struct tn_run_args *args) 
     const struct constant_kernel *kernel = object;
     const struct tn_tensor *in = &kernel->tensor;
     struct tn_tensor *out;
-    TN_TRY(tn__output(args, 0, in->dtype, in->dims, in->rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, in->dtype, in->dims, in->rank, &out));
     if (kernel->sparse) return densify(kernel->sparse, out, args->run->diag);
     if (out->size > 0) memcpy(out->data, in->data, out->size);
     return TN_OK;
@@ -199,7 +199,7 @@ static tn_status setup_fill(const struct tn_kernel_ctx *ctx, struct fill_kernel 
 
 static tn_status create_fill(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct fill_kernel), out));
-    return tn__kernel_ready(setup_fill(ctx, *out), out);
+    return tn_kernel_ready(setup_fill(ctx, *out), out);
 }
 
 struct fill_job {
@@ -216,7 +216,7 @@ static void fill_piece(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 
 static tn_status compute_fill(void *object, const struct tn_run_args *args) {
     const struct fill_kernel *kernel = object;
-    const struct tn_tensor *shape = tn__in(args, 0);
+    const struct tn_tensor *shape = tn_in(args, 0);
     int64_t dims[TN_RANK_MAX], n = tn_tensor_count(shape);
     struct tn_tensor *out;
     TN_TRY(tn_rank_check(n, args->run->diag));
@@ -226,14 +226,14 @@ static tn_status compute_fill(void *object, const struct tn_run_args *args) {
             return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
                 "the shape holds the size %lld", (long long)dims[i]);
     }
-    TN_TRY(tn__output(args, 0, kernel->dtype, dims, (uint32_t)n, &out));
+    TN_TRY(tn_out_shaped(args, 0, kernel->dtype, dims, (uint32_t)n, &out));
     struct fill_job job = {kernel, out->data};
     uint32_t bits = tn_dtype_bits(kernel->dtype);
     tn__copy_clear(out);
     if (bits < 8)
         fill_piece(&job, 0, tn_tensor_count(out), 0);
     else
-        tn__parallel(
+        tn_parallel(
             kernel->base.host, tn_tensor_count(out), 0.004 * bits, fill_piece, &job);
     return TN_OK;
 }
@@ -329,7 +329,7 @@ static void range_fill(
 
 static tn_status compute_range(void *object, const struct tn_run_args *args) {
     const struct tn_tensor *const in[3] = {
-        tn__in(args, 0), tn__in(args, 1), tn__in(args, 2)};
+        tn_in(args, 0), tn_in(args, 1), tn_in(args, 2)};
     struct tn_tensor *out;
     int64_t n = 0;
     (void)object;
@@ -338,7 +338,7 @@ static tn_status compute_range(void *object, const struct tn_run_args *args) {
             return tn_fail(
                 args->run->diag, TN_INVALID_ARGUMENT, "input %u is not a scalar", i);
     TN_TRY(range_count(in, &n, args->run->diag));
-    TN_TRY(tn__output(args, 0, in[0]->dtype, &n, 1, &out));
+    TN_TRY(tn_out_shaped(args, 0, in[0]->dtype, &n, 1, &out));
     range_fill(in, out, n);
     return TN_OK;
 }
@@ -366,12 +366,12 @@ struct diagonal_kernel {
 static tn_status create_eye(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct diagonal_kernel), out));
     struct diagonal_kernel *kernel = *out;
-    return tn__kernel_ready(TN_ATTRS_READ(eye, ctx->node, &kernel->eye, ctx->diag), out);
+    return tn_kernel_ready(TN_ATTRS_READ(eye, ctx->node, &kernel->eye, ctx->diag), out);
 }
 
 static tn_status compute_eye(void *object, const struct tn_run_args *args) {
     const struct diagonal_kernel *kernel = object;
-    struct tn_tensor *out = tn__out(args, 0);
+    struct tn_tensor *out = tn_out(args, 0);
     if (out->rank != 2)
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
             "the input has rank %u, expected 2", out->rank);
@@ -389,7 +389,7 @@ static tn_status compute_eye(void *object, const struct tn_run_args *args) {
 static tn_status create_trilu(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct diagonal_kernel), out));
     struct diagonal_kernel *kernel = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(trilu, ctx->node, &kernel->trilu, ctx->diag), out);
 }
 
@@ -403,8 +403,8 @@ static tn_status infer_trilu(const struct tn_infer *infer) {
 
 static tn_status compute_trilu(void *object, const struct tn_run_args *args) {
     const struct diagonal_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0), *k_in = tn__in(args, 1);
-    struct tn_tensor *out = tn__out(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0), *k_in = tn_in(args, 1);
+    struct tn_tensor *out = tn_out(args, 0);
     int64_t k = k_in && tn_tensor_count(k_in) == 1 ? tn_tensor_int(k_in, 0) : 0;
     if (in->rank < 2)
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,

@@ -3,10 +3,10 @@
  *
  * A subgraph sees all heads at once, so the whole tensor of scores is made; it is computed in
  * f64 where the inputs or the wanted precision are, else in f32. */
-#include "loops/parallel.h"
 #include "ops/attention.h"
 #include "ops/attention_product.h"
 #include "ops/control.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -101,8 +101,8 @@ static tn_status create_flex(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct flex), out));
     struct flex *flex = *out;
     flex->scaled = tn_node_attr(ctx->node, "scale") != NULL;
-    return tn__kernel_ready(read_attrs(ctx->node, ctx->inputs[0].dtype, &flex->attrs,
-                                &flex->precision, ctx->diag),
+    return tn_kernel_ready(read_attrs(ctx->node, ctx->inputs[0].dtype, &flex->attrs,
+                               &flex->precision, ctx->diag),
         out);
 }
 
@@ -184,7 +184,7 @@ static tn_status compute_flex(void *kernel, const struct tn_run_args *args) {
     struct job job = {.flex = flex, .cpu = flex->base.cpu, .args = args};
     bool known;
     for (uint32_t i = 0; i < 3; i++) {
-        const struct tn_tensor *t = tn__in(args, i);
+        const struct tn_tensor *t = tn_in(args, i);
         types[i] = (struct tn_type){.kind = TN_KIND_TENSOR,
             .dtype = t->dtype,
             .rank = (int32_t)t->rank,

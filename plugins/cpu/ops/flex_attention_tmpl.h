@@ -76,9 +76,9 @@ static tn_status NAME(flex)(struct job *job) {
     const struct tn_host *host = job->flex->base.host;
     const struct tn__attention_size *s = &job->size;
     const struct tn_run_args *args = job->args;
-    const struct tn_tensor *in[3] = {tn__in(args, 0), tn__in(args, 1), tn__in(args, 2)};
+    const struct tn_tensor *in[3] = {tn_in(args, 0), tn_in(args, 1), tn_in(args, 2)};
     const void **wide[3] = {&job->q, &job->k, &job->v};
-    struct tn_tensor *out = tn__out(args, 0);
+    struct tn_tensor *out = tn_out(args, 0);
     int64_t lines = s->batch * s->q_heads, count = tn_tensor_count(out);
     const int64_t dims[3] = {lines, s->q_len, s->kv_len};
     int64_t n;
@@ -90,17 +90,17 @@ static tn_status NAME(flex)(struct job *job) {
     TN_TRY(memory(args->run, n, sizeof(T), &job->scores));
     job->y = out->data;
     if (out->dtype != ELEMENT) TN_TRY(memory(args->run, count, sizeof(T), &job->y));
-    if (n > 0) tn__parallel(host, lines * job->blocks, each, NAME(score_blocks), job);
+    if (n > 0) tn_parallel(host, lines * job->blocks, each, NAME(score_blocks), job);
     job->softmax_from = job->scores;
     if (job->flex->attrs.score_mod.present)
         TN_TRY(
             run_mod(job, job->flex->attrs.score_mod.v[0], ELEMENT, &job->softmax_from));
-    tn__parallel(host, lines * s->q_len, (double)s->kv_len * 2, NAME(soften_rows), job);
+    tn_parallel(host, lines * s->q_len, (double)s->kv_len * 2, NAME(soften_rows), job);
     job->softmax_from = job->scores;
     if (job->flex->attrs.prob_mod.present)
         TN_TRY(run_mod(job, job->flex->attrs.prob_mod.v[0], ELEMENT, &job->softmax_from));
     if (count > 0 && s->kv_len > 0)
-        tn__parallel(host, lines * job->blocks, each, NAME(value_blocks), job);
+        tn_parallel(host, lines * job->blocks, each, NAME(value_blocks), job);
     else if (count > 0)
         memset(job->y, 0, (size_t)count * sizeof(T));
     if (out->dtype != ELEMENT)

@@ -1,9 +1,9 @@
 /* Picking by index: Gather, GatherElements, GatherND. Indices are checked and turned into
  * positions first, so that the moves that follow cannot fail and may run in parallel. */
 #include "loops/copy.h"
-#include "loops/parallel.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 /* clang-format off */
 #define AXIS_ATTRS(X, S) X(S, INT, axis, 0)
@@ -36,7 +36,7 @@ static tn_status create_nd(const struct tn_kernel_ctx *ctx, void **out) {
 /* Room for one position an index. */
 static tn_status workspace(
     void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
-    const struct tn_tensor *indices = tn__in(args, 1);
+    const struct tn_tensor *indices = tn_in(args, 1);
     (void)kernel;
     out->scratch = (uint64_t)tn_tensor_count(indices) * sizeof(int64_t);
     return TN_OK;
@@ -69,7 +69,7 @@ static void pick_piece(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 static void pick(
     const struct tn__kernel *kernel, const struct pick_job *job, int64_t items) {
     if (job->bytes == 0) return;
-    tn__parallel(
+    tn_parallel(
         kernel->host, items, 3.0 + 0.05 * (double)job->bytes, pick_piece, (void *)job);
 }
 
@@ -111,7 +111,7 @@ static tn_status infer_gather(const struct tn_infer *infer) {
 
 static tn_status compute_gather(void *object, const struct tn_run_args *args) {
     const struct gather_kernel *kernel = object;
-    const struct tn_tensor *data = tn__in(args, 0), *idx = tn__in(args, 1);
+    const struct tn_tensor *data = tn_in(args, 0), *idx = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     int64_t dims[TN_RANK_MAX], n = tn_tensor_count(idx);
     int64_t *positions = args->workspace;
@@ -125,7 +125,7 @@ static tn_status compute_gather(void *object, const struct tn_run_args *args) {
         dims[rank++] = idx->dims[i];
     for (uint32_t i = axis + 1; i < data->rank; i++)
         dims[rank++] = data->dims[i];
-    TN_TRY(tn__output(args, 0, data->dtype, dims, rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, data->dtype, dims, rank, &out));
     TN_TRY(tn__indices_resolve(idx, data->dims[axis], positions, diag));
     int64_t outer = tn_dims_product(data->dims, 0, axis);
     int64_t inner = tn_dims_product(data->dims, axis + 1, data->rank);
@@ -185,10 +185,10 @@ tn_status tn__element_positions(const struct tn_tensor *data, const struct tn_te
 
 static tn_status compute_gather_elements(void *object, const struct tn_run_args *args) {
     const struct gather_kernel *kernel = object;
-    const struct tn_tensor *data = tn__in(args, 0), *idx = tn__in(args, 1);
+    const struct tn_tensor *data = tn_in(args, 0), *idx = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     struct tn_tensor *out;
-    TN_TRY(tn__output(args, 0, data->dtype, idx->dims, idx->rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, data->dtype, idx->dims, idx->rank, &out));
     TN_TRY(tn__element_positions(data, idx, kernel->axis, args->workspace, diag));
     struct pick_job job = {.dst = out->data,
         .src = data->data,
@@ -264,7 +264,7 @@ tn_status tn__nd_positions(const struct tn_tensor *data, const struct tn_tensor 
 /* Room for one position a tuple of indices. */
 static tn_status workspace_nd(
     void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
-    const struct tn_tensor *idx = tn__in(args, 1);
+    const struct tn_tensor *idx = tn_in(args, 1);
     int64_t n = idx->rank ? tn_dims_product(idx->dims, 0, idx->rank - 1) : 0;
     (void)kernel;
     out->scratch = (uint64_t)n * sizeof(int64_t);
@@ -273,7 +273,7 @@ static tn_status workspace_nd(
 
 static tn_status compute_gather_nd(void *object, const struct tn_run_args *args) {
     const struct gather_kernel *kernel = object;
-    const struct tn_tensor *data = tn__in(args, 0), *idx = tn__in(args, 1);
+    const struct tn_tensor *data = tn_in(args, 0), *idx = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     int64_t dims[TN_RANK_MAX], n = 0, item = 0;
     uint32_t rank = 0;
@@ -284,7 +284,7 @@ static tn_status compute_gather_nd(void *object, const struct tn_run_args *args)
         dims[rank++] = idx->dims[i];
     for (int64_t i = kernel->axis + idx->dims[idx->rank - 1]; i < data->rank; i++)
         dims[rank++] = data->dims[i];
-    TN_TRY(tn__output(args, 0, data->dtype, dims, rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, data->dtype, dims, rank, &out));
     struct pick_job job = {.dst = out->data,
         .src = data->data,
         .positions = args->workspace,

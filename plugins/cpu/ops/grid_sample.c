@@ -5,8 +5,8 @@
  * moves elements of any type, linear and cubic add up in f64. A coordinate that is no finite
  * number lies outside: zeros gives 0, border the nearer edge (NaN: the first element),
  * reflection the first element. */
-#include "loops/parallel.h"
 #include "ops/doubles.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -307,7 +307,7 @@ static void choose_mix(struct job *job, int32_t dtype) {
 
 static tn_status compute_grid_sample(void *object, const struct tn_run_args *args) {
     const struct grid_sample *k = object;
-    const struct tn_tensor *x = tn__in(args, 0), *grid = tn__in(args, 1);
+    const struct tn_tensor *x = tn_in(args, 0), *grid = tn_in(args, 1);
     struct tn_tensor *y;
     int64_t dims[2 + AXES_MAX];
     double *target = NULL;
@@ -315,7 +315,7 @@ static tn_status compute_grid_sample(void *object, const struct tn_run_args *arg
     dims[0] = x->dims[0];
     dims[1] = x->dims[1];
     memcpy(dims + 2, grid->dims + 1, (x->rank - 2) * sizeof *dims);
-    TN_TRY(tn__output(args, 0, x->dtype, dims, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, x->rank, &y));
     if (tn_tensor_count(y) == 0) return TN_OK;
     struct job job = {
         .rule = &k->rule, .x = x->data, .y = y->data, .parts = 1, .axes = x->rank - 2};
@@ -338,7 +338,7 @@ static tn_status compute_grid_sample(void *object, const struct tn_run_args *arg
     for (uint32_t i = 0; i < job.axes && k->rule.mode != NEAREST; i++)
         job.most *= k->rule.mode == LINEAR ? 2 : 4;
     double cost = (double)job.most * (10 + 1.5 * (double)job.channels);
-    tn__parallel(k->base.host, dims[0] * (int64_t)job.points, cost, run_points, &job);
+    tn_parallel(k->base.host, dims[0] * (int64_t)job.points, cost, run_points, &job);
     if (convert) tn__doubles_write(&k->base, y, target);
     return TN_OK;
 }

@@ -8,7 +8,7 @@
 #include "ops/ops.h"
 #include "ops/window.h"
 
-#include "loops/parallel.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -104,7 +104,7 @@ static tn_status create_integer(const struct tn_kernel_ctx *ctx, void **out) {
 }
 
 static const struct tn_tensor *optional(const struct tn_run_args *args, uint32_t i) {
-    return i ? tn__in(args, i) : NULL;
+    return i ? tn_in(args, i) : NULL;
 }
 
 /* t as int32 less its zero point; element i belongs to zero i / tail % count. */
@@ -328,7 +328,7 @@ static tn_status compute_conv(void *kernel, const struct tn_run_args *args) {
     job.y = k->at->y_scale ? wide_w + tn_tensor_count(w) : y->data;
     job.bias = bias ? bias->data : NULL;
     size_t plane = n / (job.conv.batch * filters);
-    tn__parallel(k->base.host, (int64_t)(job.conv.batch * filters),
+    tn_parallel(k->base.host, (int64_t)(job.conv.batch * filters),
         (double)filter * (double)plane / 4, run_planes, &job);
     if (k->at->y_scale) requantize(k, args, job.y, filters, plane);
     return TN_OK;

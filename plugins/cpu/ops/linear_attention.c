@@ -2,9 +2,9 @@
  *
  * Columns of the state do not depend on each other: the work is cut into blocks of columns
  * of one head, each of which walks through all tokens. The state lives in its output. */
-#include "loops/parallel.h"
 #include "ops/narrow.h"
 #include "ops/sizes.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -140,15 +140,15 @@ struct linear {
 static tn_status create_linear(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct linear), out));
     struct linear *linear = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         read_attrs(ctx->node, &linear->attrs, &linear->rule, ctx->diag), out);
 }
 
 static tn_status workspace_linear(
     void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
     const struct linear *linear = kernel;
-    const struct tn_tensor *query = tn__in(args, QUERY), *value = tn__in(args, VALUE);
-    if (tn__out(args, 1) || query->rank != 3 || value->rank != 3) return TN_OK;
+    const struct tn_tensor *query = tn_in(args, QUERY), *value = tn_in(args, VALUE);
+    if (tn_out(args, 1) || query->rank != 3 || value->rank != 3) return TN_OK;
     /* the state when it is no output: at most the product of two rows for each head */
     uint64_t hidden = (uint64_t)(query->dims[2] / linear->attrs.q_num_heads);
     out->scratch = (uint64_t)query->dims[0] * hidden * (uint64_t)value->dims[2] * 4;
@@ -247,15 +247,15 @@ static void run_blocks(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 
 static tn_status compute_linear(void *kernel, const struct tn_run_args *args) {
     const struct linear *linear = kernel;
-    struct tn_tensor *state = tn__out(args, 1);
+    struct tn_tensor *state = tn_out(args, 1);
     struct job job = {.linear = linear,
-        .out = tn__out(args, 0)->data,
+        .out = tn_out(args, 0)->data,
         .state = state ? state->data : args->workspace,
         .size = {-1, -1, -1, -1, false, false},
         .scale = linear->attrs.scale};
     struct size *size = &job.size;
     for (uint32_t i = 0; i < N_INPUTS; i++) {
-        const struct tn_tensor *t = tn__in(args, i);
+        const struct tn_tensor *t = tn_in(args, i);
         if (!t) continue;
         job.in[i] = t->data;
         TN_TRY(add_input(
@@ -264,7 +264,7 @@ static tn_status compute_linear(void *kernel, const struct tn_run_args *args) {
     if (job.scale == 0) job.scale = 1 / sqrtf((float)size->key);
     job.blocks = (size->value + COLUMNS - 1) / COLUMNS;
     double each = (double)size->length * (double)size->key * COLUMNS / 2;
-    tn__parallel(linear->base.host, size->batch * linear->attrs.kv_num_heads * job.blocks,
+    tn_parallel(linear->base.host, size->batch * linear->attrs.kv_num_heads * job.blocks,
         each, run_blocks, &job);
     return TN_OK;
 }

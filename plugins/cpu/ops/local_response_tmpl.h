@@ -88,7 +88,7 @@ static tn_status NAME(lrn)(void *kernel, const struct tn_run_args *args) {
     job.pieces = (job.inner + LANES - 1) / LANES;
     size_t items = job.inner == 1 ? total / job.channels : total / job.inner * job.pieces;
     double each = job.inner == 1 ? (double)job.channels : (double)LANES;
-    tn__parallel(lrn->base.host, (int64_t)items, each * 2, NAME(run), &job);
+    tn_parallel(lrn->base.host, (int64_t)items, each * 2, NAME(run), &job);
     return TN_OK;
 }
 

@@ -3,9 +3,9 @@
  * Scores are (N, C, D): for each of N·D positions the loss is the logarithm of the sum of
  * exponentials over C (none for the likelihood, whose scores are logarithms already) minus
  * the score of the target class. Sums are f64, over blocks of fixed size. */
-#include "loops/parallel.h"
 #include "ops/body.h"
 #include "ops/narrow.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -118,10 +118,10 @@ static tn_status workspace_loss(
 
 static tn_status bind(
     struct job *job, const struct loss *loss, const struct tn_run_args *args) {
-    const struct tn_tensor *scores = tn__in(args, 0), *weights = tn__in(args, 2);
-    struct tn_tensor *log_prob = tn__out(args, 1), *out = tn__out(args, 0);
+    const struct tn_tensor *scores = tn_in(args, 0), *weights = tn_in(args, 2);
+    struct tn_tensor *log_prob = tn_out(args, 1), *out = tn_out(args, 0);
     struct tn_diag *diag = args->run->diag;
-    const struct tn_tensor *target = tn__in(args, 1);
+    const struct tn_tensor *target = tn_in(args, 1);
     TN_TRY(check_shapes(
         scores->dims, (int32_t)scores->rank, target->dims, (int32_t)target->rank, diag));
     *job = (struct job){.loss = loss,

@@ -95,9 +95,9 @@ static tn_status NAME(loss)(void *kernel, const struct tn_run_args *args) {
     TN_TRY(bind(&job, loss, args));
     job.exp = EXP(loss->base.cpu);
     if (loss->softmax)
-        tn__parallel(host, job.n * job.pieces,
+        tn_parallel(host, job.n * job.pieces,
             (job.inner == 1 ? 1 : LANES) * (double)job.classes, NAME(total_pieces), &job);
-    tn__parallel(
+    tn_parallel(
         host, (job.positions + BLOCK - 1) / BLOCK, BLOCK * 2.0, NAME(loss_blocks), &job);
     if (loss->reduction != REDUCE_NONE && job.out) *(T *)job.out = (T)reduced(&job);
     return TN_OK;

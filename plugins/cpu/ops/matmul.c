@@ -181,7 +181,7 @@ static tn_status prepack_f32(void *kernel, uint32_t input, const struct tn_tenso
 }
 
 static enum bias bias_kind(const struct tn_run_args *args, size_t m, size_t n) {
-    const struct tn_tensor *c = tn__in(args, 2);
+    const struct tn_tensor *c = tn_in(args, 2);
     if (!c) return BIAS_NONE;
     size_t count = (size_t)tn_tensor_count(c);
     size_t last = c->rank > 0 ? (size_t)c->dims[c->rank - 1] : 1;

@@ -108,8 +108,8 @@ static int64_t move_index(
 
 /* One after the other: of equal indices the last one wins. */
 static tn_status compute_unpool(void *object, const struct tn_run_args *args) {
-    const struct tn_tensor *x = tn__in(args, 0), *idx = tn__in(args, 1);
-    const struct tn_tensor *wanted = tn__in(args, 2);
+    const struct tn_tensor *x = tn_in(args, 0), *idx = tn_in(args, 1);
+    const struct tn_tensor *wanted = tn_in(args, 2);
     struct tn_diag *diag = args->run->diag;
     struct tn_tensor *y;
     int64_t pooled[2 + TN_WINDOW_RANK], dims[2 + TN_WINDOW_RANK];
@@ -120,7 +120,7 @@ static tn_status compute_unpool(void *object, const struct tn_run_args *args) {
     TN_TRY(pooled_shape(object, x, pooled, diag));
     memcpy(dims, pooled, sizeof dims);
     if (wanted) TN_TRY(wanted_shape(wanted, pooled, x->rank, dims, diag));
-    TN_TRY(tn__output(args, 0, x->dtype, dims, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, x->rank, &y));
     int64_t n = tn_tensor_count(x), places = tn_dims_product(pooled, 0, x->rank);
     size_t elem = tn_dtype_bits(x->dtype) / 8;
     if (y->size > 0) memset(y->data, 0, y->size);

@@ -1,7 +1,7 @@
 /* MeanVarianceNormalization: (X - mean) / (standard deviation + 1e-9) over a set of axes. The
  * variance is that of the centred values, in f64. */
-#include "loops/parallel.h"
 #include "ops/doubles.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 
@@ -120,13 +120,13 @@ static void run_groups(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 
 static tn_status compute_mvn(void *object, const struct tn_run_args *args) {
     const struct mvn *k = object;
-    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_tensor *x = tn_in(args, 0);
     struct tn_tensor *y;
     struct job job = {.count = 1};
     uint64_t mask = 0;
     int64_t groups = 1, step = 1;
     TN_TRY(axes_mask(&k->axes, x->rank, &mask, args->run->diag));
-    TN_TRY(tn__output(args, 0, x->dtype, x->dims, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, x->dims, x->rank, &y));
     if (tn_tensor_count(x) == 0) return TN_OK;
     for (uint32_t i = 0; i < x->rank; i++) {
         step = tn_dims_product(x->dims, i + 1, x->rank);
@@ -140,7 +140,7 @@ static tn_status compute_mvn(void *object, const struct tn_run_args *args) {
     }
     TN_TRY(tn__doubles_read(&k->base, args, x, &job.x));
     TN_TRY(tn__doubles_target(args, y, &job.y));
-    tn__parallel(k->base.host, groups, 4 * (double)job.count + 20, run_groups, &job);
+    tn_parallel(k->base.host, groups, 4 * (double)job.count + 20, run_groups, &job);
     tn__doubles_write(&k->base, y, job.y);
     return TN_OK;
 }

@@ -135,7 +135,7 @@ void tn__narrow_destroy(void *kernel) {
     struct narrow *narrow = kernel;
     if (!narrow) return;
     narrow->inner->destroy(narrow->kernel);
-    tn__kernel_destroy(narrow);
+    tn_kernel_destroy(narrow);
 }
 
 tn_status tn__narrow_prepack(void *kernel, uint32_t input, const struct tn_tensor *tensor,
@@ -237,14 +237,14 @@ tn_status tn__narrow_compute(void *kernel, const struct tn_run_args *args) {
     shadow.args.workspace = (char *)args->workspace + bytes;
     shadow.args.workspace_size = args->workspace_size - bytes;
     for (uint32_t i = 0; i < args->n_inputs; i++) {
-        const struct tn_tensor *src = tn__in(args, i);
+        const struct tn_tensor *src = tn_in(args, i);
         if (src && is_narrow(src->dtype) && shadow.tensors[i].data)
             tn__widen(shadow.tensors[i].data, src->data, src->dtype,
                 (size_t)tn_tensor_count(src));
     }
     TN_TRY(fn(narrow->kernel, &shadow.args));
     for (uint32_t o = 0; o < args->n_outputs; o++) {
-        struct tn_tensor *dst = tn__out(args, o);
+        struct tn_tensor *dst = tn_out(args, o);
         if (dst && is_narrow(dst->dtype))
             tn__round(dst->data, shadow.tensors[MOST_INPUTS + o].data, dst->dtype,
                 (size_t)tn_tensor_count(dst));

@@ -17,7 +17,7 @@
 
 #define TN_NARROW(name, ...)                                                             \
     static const struct tn_kernel_def narrow_##name = {                                  \
-        .destroy = tn__kernel_destroy, __VA_ARGS__};                                     \
+        .destroy = tn_kernel_destroy, __VA_ARGS__};                                      \
     static tn_status create_narrow_##name(const struct tn_kernel_ctx *ctx, void **out) { \
         return tn__narrow_create(&narrow_##name, ctx, out);                              \
     }

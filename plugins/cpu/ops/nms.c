@@ -94,7 +94,7 @@ static float scalar(const struct tn_tensor *t, float absent) {
 
 static tn_status compute_nms(void *kernel, const struct tn_run_args *args) {
     const struct tn_tensor *boxes = args->inputs[0].as.tensor;
-    const struct tn_tensor *scores = args->inputs[1].as.tensor, *most = tn__in(args, 2);
+    const struct tn_tensor *scores = args->inputs[1].as.tensor, *most = tn_in(args, 2);
     struct choice c = {.nms = kernel};
     if (boxes->rank != 3 || scores->rank != 3 || boxes->dims[2] != 4 ||
         boxes->dims[0] != scores->dims[0] || boxes->dims[1] != scores->dims[2])
@@ -106,8 +106,8 @@ static tn_status compute_nms(void *kernel, const struct tn_run_args *args) {
     c.most = most && tn_tensor_count(most) > 0 ? tn_tensor_int(most, 0) : 0;
     if (c.most < 0) c.most = 0;
     if (c.most > c.boxes) c.most = c.boxes;
-    c.threshold = scalar(tn__in(args, 3), 0);
-    float least = scalar(tn__in(args, 4), -INFINITY);
+    c.threshold = scalar(tn_in(args, 3), 0);
+    float least = scalar(tn_in(args, 4), -INFINITY);
     uint64_t triples = (uint64_t)(images * classes) * (uint64_t)c.most;
     c.candidates =
         args->run->alloc(args->run, (uint64_t)(c.boxes + 1) * sizeof *c.candidates, 64);
@@ -126,7 +126,7 @@ static tn_status compute_nms(void *kernel, const struct tn_run_args *args) {
     }
     int64_t dims[2] = {c.n, 3};
     struct tn_tensor *y = NULL;
-    TN_TRY(tn__output(args, 0, TN_INT64, dims, 2, &y));
+    TN_TRY(tn_out_shaped(args, 0, TN_INT64, dims, 2, &y));
     if (c.n > 0) memcpy(y->data, c.out, (size_t)c.n * 3 * sizeof(int64_t));
     return TN_OK;
 }

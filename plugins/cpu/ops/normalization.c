@@ -6,7 +6,7 @@
 #include "ops/narrow.h"
 #include "ops/ops.h"
 
-#include "loops/parallel.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -111,7 +111,7 @@ static tn_status workspace_rows(
 /* Scale or bias has as many elements as the plan reads. */
 static tn_status check_affine(
     const struct tn_run_args *args, uint32_t input, size_t wanted, struct tn_diag *diag) {
-    const struct tn_tensor *t = tn__in(args, input);
+    const struct tn_tensor *t = tn_in(args, input);
     if (!t || (size_t)tn_tensor_count(t) == wanted) return TN_OK;
     return tn_fail(diag, TN_INVALID_ARGUMENT, "%s has %lld elements, expected %zu",
         input == 1 ? "scale" : "bias", (long long)tn_tensor_count(t), wanted);
@@ -177,7 +177,7 @@ struct row_job {
 /* The statistics of a row, where the node names them as outputs. */
 static void store_stash(
     const struct tn_run_args *args, uint32_t o, size_t row, double value) {
-    struct tn_tensor *out = tn__out(args, o);
+    struct tn_tensor *out = tn_out(args, o);
     float narrow = (float)value;
     if (!out) return;
     if (out->dtype == TN_FLOAT)
@@ -191,7 +191,7 @@ static struct tn_norm_stats channels_f32(
     const struct row_job *job, size_t row, float *y, const float *x) {
     const struct row_plan *plan = job->plan;
     const struct tn_norm_kernels *kernels = &job->norm->base.cpu->norm;
-    const struct tn_tensor *bias_in = tn__in(job->args, 2);
+    const struct tn_tensor *bias_in = tn_in(job->args, 2);
     const float *scale = job->args->inputs[1].as.tensor->data;
     const float *bias = bias_in ? bias_in->data : NULL;
     double mean = 0, squares = 0;
@@ -215,7 +215,7 @@ static void run_rows_f32(void *arg, int64_t begin, int64_t end, uint32_t worker)
     const struct row_job *job = arg;
     const struct row_plan *plan = job->plan;
     const struct tn_norm_kernels *kernels = &job->norm->base.cpu->norm;
-    const struct tn_tensor *bias_in = tn__in(job->args, 2);
+    const struct tn_tensor *bias_in = tn_in(job->args, 2);
     const float *scale = job->args->inputs[1].as.tensor->data;
     const float *bias = bias_in ? bias_in->data : NULL;
     float epsilon = (float)job->norm->epsilon;
@@ -239,7 +239,7 @@ static void run_rows_f32(void *arg, int64_t begin, int64_t end, uint32_t worker)
 static void run_rows_f64(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     const struct row_job *job = arg;
     const struct row_plan *plan = job->plan;
-    const struct tn_tensor *bias_in = tn__in(job->args, 2);
+    const struct tn_tensor *bias_in = tn_in(job->args, 2);
     const double *scale = job->args->inputs[1].as.tensor->data;
     const double *bias = bias_in ? bias_in->data : NULL;
     size_t n = plan->n;
@@ -279,7 +279,7 @@ static tn_status run_all_rows(
     const struct row_norm *norm = kernel;
     const struct row_plan *plan = args->state;
     struct row_job job = {norm, plan, args};
-    tn__parallel(norm->base.host, (int64_t)plan->rows, (double)(plan->n + 1), run, &job);
+    tn_parallel(norm->base.host, (int64_t)plan->rows, (double)(plan->n + 1), run, &job);
     return TN_OK;
 }
 

@@ -23,31 +23,29 @@
  * Kernel row:
  *     {TN_KERNEL("", "Reshape", 25), TN_INPLACE({0, 0, TN_INPLACE_VIEW}),
  *         .compute = compute_copy}
- * since = the newest version. `create` ends in tn__kernel_ready; it allocates the kernel object with
+ * since = the newest version. `create` ends in tn_kernel_ready; it allocates the kernel object with
  * tn__kernel_create (its struct begins with struct tn__kernel) and parses attributes into
- * it once; TN_KERNEL sets destroy to tn__kernel_destroy. What depends on shapes is computed
+ * it once; TN_KERNEL sets destroy to tn_kernel_destroy. What depends on shapes is computed
  * once in `prepare` into args->state (sized by `workspace`), which may also pick a
  * specialised compute function; compute then only runs.
  *
  * Loops over elements are never written here: loops/elementwise.h (broadcast), reduce.h,
- * copy.h (strided moves by element size) and parallel.h know strides and threads. */
+ * copy.h (strided moves by element size) and tenon/helper/parallel.h know strides and threads. */
 #ifndef TENON_CPU_OPS_H
 #define TENON_CPU_OPS_H
 
 #include "cpu.h"
+#include "tenon/helper/args.h"
 #include "tenon/helper/attrs.h"
 #include "tenon/helper/broadcast.h"
 #include "tenon/helper/diag.h"
+#include "tenon/helper/family.h"
+#include "tenon/helper/kernel.h"
+#include "tenon/helper/rows.h"
 #include "tenon/helper/shape.h"
 #include "tenon/op.h"
 
 /* ---- families ------------------------------------------------------------------------ */
-
-struct tn__family {
-    const struct tn_op_def *defs;
-    const struct tn_kernel_def *kernels;
-    uint32_t n_defs, n_kernels;
-};
 
 /* clang-format off */
 #define TN_FAMILIES(X) \
@@ -122,74 +120,14 @@ struct tn__family {
     X(variadic) \
     X(where_clip)
 
-#define TN_FAMILY_DECLARE(name) extern const struct tn__family tn__family_##name;
 TN_FAMILIES(TN_FAMILY_DECLARE)
-#undef TN_FAMILY_DECLARE
-/* clang-format on */
 
-/* Publishes this file's static tables `defs` and `kernels`. */
-#define TN_FAMILY(name)                                                                  \
-    const struct tn__family tn__family_##name = {                                        \
-        defs, kernels, TN_COUNT(defs), TN_COUNT(kernels)}
-
-#define TN_COUNT(array) (uint32_t)(sizeof(array) / sizeof *(array))
-
-/* ---- members of a definition row ------------------------------------------------------- */
-
-/* clang-format off */
-#define TN_ROWS(type, ...) (const type[]){__VA_ARGS__}
-#define TN_ROW_COUNT(type, ...) (uint32_t)(sizeof((const type[]){__VA_ARGS__}) / sizeof(type))
-#define TN_DEF(domain_text, name) \
-    .struct_size = TN_OP_DEF_SIZE, .domain = domain_text, .op_type = name
-#define TN_VERSIONS(...) \
-    .versions = TN_ROWS(struct tn_op_version, __VA_ARGS__), \
-    .n_versions = TN_ROW_COUNT(struct tn_op_version, __VA_ARGS__)
-#define TN_INPUTS(...) \
-    .inputs = TN_ROWS(struct tn_formal, __VA_ARGS__), \
-    .n_inputs = TN_ROW_COUNT(struct tn_formal, __VA_ARGS__)
-#define TN_OUTPUTS(...) \
-    .outputs = TN_ROWS(struct tn_formal, __VA_ARGS__), \
-    .n_outputs = TN_ROW_COUNT(struct tn_formal, __VA_ARGS__)
-#define TN_TYPE_VARS(...) \
-    .type_vars = TN_ROWS(struct tn_type_var, __VA_ARGS__), \
-    .n_type_vars = TN_ROW_COUNT(struct tn_type_var, __VA_ARGS__)
 /* Head of an expansion's text: the operators that the bodies are written in. */
 #define TN_BODY "<opset_import: [\"\" : 25]>\n"
-#define TN_ATTRS(name) .attrs = name##_attr_defs, .n_attrs = TN_COUNT(name##_attr_defs)
-
-/* ---- members of a kernel row --------------------------------------------------------- */
 
 #define TN_KERNEL(domain_text, name, version) \
     .struct_size = TN_KERNEL_DEF_SIZE, .provider = "cpu", .domain = domain_text, \
-    .op_type = name, .since = version, .destroy = tn__kernel_destroy
-#define TN_INPLACE(...) \
-    .inplace = TN_ROWS(struct tn_inplace, __VA_ARGS__), \
-    .n_inplace = TN_ROW_COUNT(struct tn_inplace, __VA_ARGS__)
-#define TN_KERNEL_TYPES(...) \
-    .types = TN_ROWS(struct tn_type_constraint, __VA_ARGS__), \
-    .n_types = TN_ROW_COUNT(struct tn_type_constraint, __VA_ARGS__)
-
-/* ---- sets of element types ------------------------------------------------------------ */
-
-#define TN_TYPES_F16_UP (TN_BIT(FLOAT16) | TN_BIT(FLOAT) | TN_BIT(DOUBLE))
-#define TN_TYPES_FLOATS (TN_TYPES_F16_UP | TN_BIT(BFLOAT16))
-#define TN_TYPES_SIGNED (TN_BIT(INT8) | TN_BIT(INT16) | TN_BIT(INT32) | TN_BIT(INT64))
-#define TN_TYPES_UNSIGNED (TN_BIT(UINT8) | TN_BIT(UINT16) | TN_BIT(UINT32) | TN_BIT(UINT64))
-#define TN_TYPES_INTS (TN_TYPES_SIGNED | TN_TYPES_UNSIGNED)
-#define TN_TYPES_NUMBERS (TN_TYPES_FLOATS | TN_TYPES_INTS)
-#define TN_TYPES_INDEX (TN_BIT(INT32) | TN_BIT(INT64))
-/* what the loops widen to float block by block */
-#define TN_TYPES_NARROW_FLOATS (TN_BIT(FLOAT16) | TN_BIT(BFLOAT16) | TN_TYPES_F8)
-/* float, bfloat16, int32, int64, uint32, uint64, …: the types of sums */
-#define TN_TYPES_WIDE (TN_TYPES_FLOATS | TN_TYPES_INDEX | TN_BIT(UINT32) | TN_BIT(UINT64))
-#define TN_TYPES_COMPLEX (TN_BIT(COMPLEX64) | TN_BIT(COMPLEX128))
-#define TN_TYPES_F8 (TN_BIT(FLOAT8E4M3FN) | TN_BIT(FLOAT8E4M3FNUZ) | TN_BIT(FLOAT8E5M2) | \
-    TN_BIT(FLOAT8E5M2FNUZ))
-#define TN_TYPES_SUB_BYTE (TN_BIT(UINT4) | TN_BIT(INT4) | TN_BIT(FLOAT4E2M1) | TN_BIT(UINT2) | \
-    TN_BIT(INT2))
-/* the types of ONNX up to opset 12 plus bfloat16: what most movers of data take */
-#define TN_TYPES_CLASSIC (TN_TYPES_NUMBERS | TN_TYPES_COMPLEX | TN_BIT(BOOL) | TN_BIT(STRING))
-#define TN_TYPES_ALL (TN_TYPES_CLASSIC | TN_TYPES_F8 | TN_BIT(FLOAT8E8M0) | TN_TYPES_SUB_BYTE)
+    .op_type = name, .since = version, .destroy = tn_kernel_destroy
 /* clang-format on */
 
 /* ---- upgrades ------------------------------------------------------------------------- */
@@ -223,36 +161,24 @@ tn_status tn__expand_done(const struct tn_rewrite *rw, tn_value_id value);
 
 /* The head of every kernel object. */
 struct tn__kernel {
+    struct tn_kernel_head head;
     const struct tn__cpu *cpu;
     const struct tn_host *host;
 };
 
 /* A zeroed kernel object of `size` bytes. */
-tn_status tn__kernel_create(const struct tn_kernel_ctx *ctx, size_t size, void **out);
-void tn__kernel_destroy(void *kernel);
-/* The end of a create: passes the status on, and frees the object when it is a failure. */
-tn_status tn__kernel_ready(tn_status status, void **out);
-
-/* Output o of this call as a tensor of this type and shape: the one the host planned when
- * it has that shape, else asked of the host now. For outputs whose shape depends on data. */
-tn_status tn__output(const struct tn_run_args *args, uint32_t o, int32_t dtype,
-    const int64_t *dims, uint32_t rank, struct tn_tensor **out);
+static inline tn_status tn__kernel_create(
+    const struct tn_kernel_ctx *ctx, size_t size, void **out) {
+    TN_TRY(tn_kernel_create(ctx, size, out));
+    struct tn__kernel *kernel = *out;
+    kernel->cpu = ctx->plugin_state;
+    kernel->host = ctx->host;
+    return TN_OK;
+}
 
 /* An attribute's number as an element type: -1, which no check lets pass, when it is none. */
 static inline int32_t tn__dtype_of(int64_t number) {
     return number > 0 && number < TN_DTYPE_COUNT ? (int32_t)number : -1;
-}
-
-/* Tensor of input i, NULL when it is omitted. */
-static inline const struct tn_tensor *tn__in(const struct tn_run_args *args, uint32_t i) {
-    if (i >= args->n_inputs || args->inputs[i].kind != TN_KIND_TENSOR) return NULL;
-    return args->inputs[i].as.tensor;
-}
-
-/* Tensor of output o, NULL when the node does not name it or its shape is not known yet. */
-static inline struct tn_tensor *tn__out(const struct tn_run_args *args, uint32_t o) {
-    if (o >= args->n_outputs || args->outputs[o].kind != TN_KIND_TENSOR) return NULL;
-    return args->outputs[o].as.tensor;
 }
 
 #endif

@@ -97,7 +97,7 @@ static const struct tn_value_ref *element_in(const struct tn_run_args *args) {
 static tn_status compute_has(void *object, const struct tn_run_args *args) {
     struct tn_tensor *out;
     (void)object;
-    TN_TRY(tn__output(args, 0, TN_BOOL, NULL, 0, &out));
+    TN_TRY(tn_out_shaped(args, 0, TN_BOOL, NULL, 0, &out));
     *(uint8_t *)out->data = element_in(args) != NULL;
     return TN_OK;
 }

@@ -29,14 +29,14 @@ static tn_status infer_first(const struct tn_infer *infer) {
 static tn_status create_reverse(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct place_kernel), out));
     struct place_kernel *kernel = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(reverse, ctx->node, &kernel->reverse, ctx->diag), out);
 }
 
 static tn_status compute_reverse(void *object, const struct tn_run_args *args) {
     const struct place_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0), *lens = tn__in(args, 1);
-    struct tn_tensor *out = tn__out(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0), *lens = tn_in(args, 1);
+    struct tn_tensor *out = tn_out(args, 0);
     struct tn_diag *diag = args->run->diag;
     int64_t batch_axis = kernel->reverse.batch_axis,
             time_axis = kernel->reverse.time_axis;
@@ -73,7 +73,7 @@ static tn_status compute_reverse(void *object, const struct tn_run_args *args) {
 static tn_status create_cache(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct place_kernel), out));
     struct place_kernel *kernel = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(cache, ctx->node, &kernel->cache, ctx->diag), out);
 }
 
@@ -90,9 +90,9 @@ static tn_status write_index(const struct tn_tensor *starts, int64_t batch,
 
 static tn_status compute_cache(void *object, const struct tn_run_args *args) {
     const struct place_kernel *kernel = object;
-    const struct tn_tensor *past = tn__in(args, 0), *update = tn__in(args, 1);
-    const struct tn_tensor *starts = tn__in(args, 2);
-    struct tn_tensor *out = tn__out(args, 0);
+    const struct tn_tensor *past = tn_in(args, 0), *update = tn_in(args, 1);
+    const struct tn_tensor *starts = tn_in(args, 2);
+    struct tn_tensor *out = tn_out(args, 0);
     struct tn_diag *diag = args->run->diag;
     bool circular = tn_string_is(kernel->cache.mode, "circular");
     struct tn__lines cache, news;
@@ -167,13 +167,13 @@ static tn_status infer_center(const struct tn_infer *infer) {
 static tn_status create_center(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct place_kernel), out));
     struct place_kernel *kernel = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(center, ctx->node, &kernel->center, ctx->diag), out);
 }
 
 static tn_status compute_center(void *object, const struct tn_run_args *args) {
     const struct place_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0), *shape = tn__in(args, 1);
+    const struct tn_tensor *in = tn_in(args, 0), *shape = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     int64_t wanted[TN_RANK_MAX], dims[TN_RANK_MAX], kept[TN_RANK_MAX];
     int64_t src_steps[TN_RANK_MAX], dst_steps[TN_RANK_MAX], n = tn_tensor_count(shape);
@@ -183,7 +183,7 @@ static tn_status compute_center(void *object, const struct tn_run_args *args) {
     for (int64_t i = 0; i < n; i++)
         wanted[i] = tn_tensor_int(shape, i);
     TN_TRY(center_dims(&kernel->center, in->dims, in->rank, wanted, n, dims, diag));
-    TN_TRY(tn__output(args, 0, in->dtype, dims, in->rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, in->dtype, dims, in->rank, &out));
     if (out->size > 0) memset(out->data, 0, out->size);
     for (uint32_t i = 0; i < in->rank; i++)
         kept[i] = in->dims[i] < dims[i] ? in->dims[i] : dims[i];

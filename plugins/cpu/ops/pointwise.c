@@ -75,7 +75,7 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, const struct tn__unary_r
 tn_status tn__unary_create(
     const struct tn_kernel_ctx *ctx, const struct tn__unary_row *row, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct tn__unary_kernel), out));
-    return tn__kernel_ready(setup(ctx, row, *out), out);
+    return tn_kernel_ready(setup(ctx, row, *out), out);
 }
 
 tn_status tn__unary_compute(void *object, const struct tn_run_args *args) {
@@ -100,8 +100,8 @@ enum { DIRECT_NS = 20000 };
 tn_status tn__unary_prepare(void *object, const struct tn_run_args *args,
     tn_compute_fn *fn, struct tn_diag *diag) {
     const struct tn__unary_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
-    const struct tn_tensor *out = tn__out(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
+    const struct tn_tensor *out = tn_out(args, 0);
     if (!in || !out || tn_tensor_count(in) != tn_tensor_count(out))
         return tn_fail(diag, TN_INTERNAL, "the output has not the input's shape");
     if (!kernel->fn.load && (double)tn_tensor_count(in) * kernel->fn.cost < DIRECT_NS)

@@ -353,7 +353,7 @@ static bool run_pixel(
 static void run(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     const struct job *job = arg;
     const struct plan *plan = job->plan;
-    const struct tn_tensor *indices = tn__out(job->args, 1);
+    const struct tn_tensor *indices = tn_out(job->args, 1);
     const char *x = job->args->inputs[0].as.tensor->data;
     char *y = job->args->outputs[0].as.tensor->data;
     (void)worker;

@@ -40,7 +40,7 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct pow_kernel *kerne
 
 static tn_status create(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct pow_kernel), out));
-    return tn__kernel_ready(setup(ctx, *out), out);
+    return tn_kernel_ready(setup(ctx, *out), out);
 }
 
 static uint64_t bytes_of(int32_t dtype, int64_t n) {
@@ -51,8 +51,7 @@ static uint64_t bytes_of(int32_t dtype, int64_t n) {
 static tn_status workspace(
     void *object, const struct tn_run_args *args, struct tn_workspace *out) {
     const struct pow_kernel *kernel = object;
-    const struct tn_tensor *a = tn__in(args, 0), *b = tn__in(args, 1),
-                           *y = tn__out(args, 0);
+    const struct tn_tensor *a = tn_in(args, 0), *b = tn_in(args, 1), *y = tn_out(args, 0);
     out->state = sizeof(struct tn__ew);
     if (kernel->square.binary) return TN_OK;
     if (kernel->base != kernel->common)
@@ -75,8 +74,8 @@ static tn_status compute_square(void *object, const struct tn_run_args *args) {
 static tn_status prepare(void *object, const struct tn_run_args *args, tn_compute_fn *fn,
     struct tn_diag *diag) {
     const struct pow_kernel *kernel = object;
-    const struct tn_tensor *out = tn__out(args, 0);
-    const struct tn_tensor *const operands[2] = {tn__in(args, 0), tn__in(args, 1)};
+    const struct tn_tensor *out = tn_out(args, 0);
+    const struct tn_tensor *const operands[2] = {tn_in(args, 0), tn_in(args, 1)};
     if (!out) return tn_fail(diag, TN_INTERNAL, "the output's shape is not known");
     if (kernel->square.binary) *fn = compute_square;
     return tn__ew_plan(args->state, out->dims, out->rank, operands, 2, diag);

@@ -4,7 +4,7 @@
  * asked for. Scale and zero point belong to the tensor, to an axis or to blocks of an axis. */
 #include "ops/ops.h"
 
-#include "loops/parallel.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -220,7 +220,7 @@ static void run_backward(void *arg, int64_t begin, int64_t end, uint32_t worker)
 static tn_status compute_quantize(void *kernel, const struct tn_run_args *args) {
     const struct quantize *quantize = kernel;
     const struct tn__cpu *cpu = quantize->base.cpu;
-    const struct tn_tensor *scale = args->inputs[1].as.tensor, *zero = tn__in(args, 2);
+    const struct tn_tensor *scale = args->inputs[1].as.tensor, *zero = tn_in(args, 2);
     struct job job = {.kernel = quantize, .args = args};
     size_t count = (size_t)tn_tensor_count(scale);
     job.n = (size_t)tn_tensor_count(args->inputs[0].as.tensor);
@@ -244,7 +244,7 @@ static tn_status compute_quantize(void *kernel, const struct tn_run_args *args) 
                                        : args->outputs[0].as.tensor->dtype;
     integer_range(dtype, &job.least, &job.most);
     job.integer = job.most > 0;
-    tn__parallel(quantize->base.host, (int64_t)((job.n + RUN - 1) / RUN), RUN,
+    tn_parallel(quantize->base.host, (int64_t)((job.n + RUN - 1) / RUN), RUN,
         quantize->backward ? run_backward : run_forward, &job);
     return TN_OK;
 }

@@ -3,8 +3,8 @@
  * Number i of a call depends on the seed and on i alone, so any division of the work gives
  * the same numbers. A node with the attribute `seed` gives the same numbers in every run;
  * without it each run has a seed of its own, from the clock and a counter. */
-#include "loops/parallel.h"
 #include "ops/body.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -233,9 +233,9 @@ static tn_status compute_elements(void *kernel, const struct tn_run_args *args) 
     struct job job = {.random = random,
         .cpu = random->base.cpu,
         .seed = run_seed(random),
-        .in = tn__in(args, 0),
-        .out = tn__out(args, 0)};
-    tn__parallel(random->base.host, tn_tensor_count(job.out), 40.0, fill, &job);
+        .in = tn_in(args, 0),
+        .out = tn_out(args, 0)};
+    tn_parallel(random->base.host, tn_tensor_count(job.out), 40.0, fill, &job);
     return TN_OK;
 }
 
@@ -244,7 +244,7 @@ static tn_status compute_elements(void *kernel, const struct tn_run_args *args) 
 static tn_status workspace_multinomial(
     void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
     const struct random *random = kernel;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     uint64_t classes = in->rank == 2 ? (uint64_t)in->dims[1] : 0;
     out->scratch = classes * sizeof(double) *
                    random->base.host->worker_count(random->base.host->self);
@@ -298,7 +298,7 @@ static void sample_rows(void *arg, int64_t begin, int64_t end, uint32_t worker) 
 
 static tn_status compute_multinomial(void *kernel, const struct tn_run_args *args) {
     struct random *random = kernel;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     if (in->rank != 2)
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
             "the input has rank %u, expected (batch, classes)", in->rank);
@@ -306,7 +306,7 @@ static tn_status compute_multinomial(void *kernel, const struct tn_run_args *arg
         .cpu = random->base.cpu,
         .seed = run_seed(random),
         .in = in,
-        .out = tn__out(args, 0),
+        .out = tn_out(args, 0),
         .totals = args->workspace,
         .classes = in->dims[1]};
     if (job.classes == 0 && tn_tensor_count(job.out) > 0)
@@ -314,7 +314,7 @@ static tn_status compute_multinomial(void *kernel, const struct tn_run_args *arg
             args->run->diag, TN_INVALID_ARGUMENT, "there is no class to draw from");
     if (tn_tensor_count(job.out) == 0) return TN_OK;
     double each = (double)job.classes * 10 + (double)random->sample_size * 50;
-    tn__parallel(random->base.host, in->dims[0], each, sample_rows, &job);
+    tn_parallel(random->base.host, in->dims[0], each, sample_rows, &job);
     return TN_OK;
 }
 

@@ -208,7 +208,7 @@ static tn_status read_sizes(struct sizes *s, const struct recurrent *r,
         size_t per_gate;
     } lists[] = {{3, 2}, {7, 0}};
     for (size_t i = 0; i < TN_COUNT(lists); i++) {
-        const struct tn_tensor *t = tn__in(args, lists[i].input);
+        const struct tn_tensor *t = tn_in(args, lists[i].input);
         size_t n = s->directions * s->hidden * (lists[i].per_gate ? 2 * s->gates : 3);
         if (t && (size_t)tn_tensor_count(t) != n)
             return tn_fail(diag, TN_INVALID_ARGUMENT,
@@ -216,12 +216,12 @@ static tn_status read_sizes(struct sizes *s, const struct recurrent *r,
                 (long long)tn_tensor_count(t), n);
     }
     for (uint32_t i = 5; i < 7; i++) {
-        const struct tn_tensor *t = tn__in(args, i);
+        const struct tn_tensor *t = tn_in(args, i);
         if (t && (size_t)tn_tensor_count(t) != s->directions * s->batch * s->hidden)
             return tn_fail(diag, TN_INVALID_ARGUMENT,
                 "initial state %u has %lld elements", i, (long long)tn_tensor_count(t));
     }
-    const struct tn_tensor *lens = tn__in(args, 4);
+    const struct tn_tensor *lens = tn_in(args, 4);
     if (lens && (size_t)tn_tensor_count(lens) != s->batch)
         return tn_fail(diag, TN_INVALID_ARGUMENT,
             "sequence_lens has %lld elements, expected %zu",

@@ -129,7 +129,7 @@ static void NAME(state)(T *tensor, T *rows, const struct recurrent *r,
 
 static const T *NAME(part)(
     const struct tn_run_args *args, uint32_t input, size_t direction, size_t n) {
-    const struct tn_tensor *t = tn__in(args, input);
+    const struct tn_tensor *t = tn_in(args, input);
     return t ? (const T *)t->data + direction * n : NULL;
 }
 
@@ -140,7 +140,7 @@ static T *NAME(tensor)(const struct tn_tensor *t) {
 static void NAME(direction)(const struct recurrent *r, const struct sizes *s,
     const struct tn_run_args *args, const T *x, T *scratch, size_t direction) {
     size_t n = s->hidden, width = s->gates * n, row = s->batch * n;
-    const struct tn_tensor *lens = tn__in(args, 4);
+    const struct tn_tensor *lens = tn_in(args, 4);
     struct NAME(walk)
         k = {r, s, r->acts[direction], NAME(part)(args, 1, direction, width * s->input),
             NAME(part)(args, 2, direction, width * n),
@@ -152,23 +152,23 @@ static void NAME(direction)(const struct recurrent *r, const struct sizes *s,
     k.c = k.h + row;
     k.extra = k.c + row;
     bool backward = direction == 1 || !r->forward;
-    T *y = NAME(tensor)(tn__out(args, 0));
+    T *y = NAME(tensor)(tn_out(args, 0));
     size_t y_step = s->directions * row, y_batch = n;
     if (y) y += direction * row;
     if (r->batch_first) {
-        y = NAME(tensor)(tn__out(args, 0));
+        y = NAME(tensor)(tn_out(args, 0));
         if (y) y += direction * n;
         y_step = s->directions * n;
         y_batch = s->steps * y_step;
     }
-    NAME(state)(NAME(tensor)(tn__in(args, 5)), k.h, r, s, direction, true);
+    NAME(state)(NAME(tensor)(tn_in(args, 5)), k.h, r, s, direction, true);
     NAME(state)
-    (r->cell == CELL_LSTM ? NAME(tensor)(tn__in(args, 6)) : NULL, k.c, r, s, direction,
+    (r->cell == CELL_LSTM ? NAME(tensor)(tn_in(args, 6)) : NULL, k.c, r, s, direction,
         true);
     NAME(inputs)(&k, x);
     for (size_t t = 0; t < s->steps; t++)
         NAME(step)(&k, t, backward, y, y_step, y_batch);
-    T *last_h = NAME(tensor)(tn__out(args, 1)), *last_c = NAME(tensor)(tn__out(args, 2));
+    T *last_h = NAME(tensor)(tn_out(args, 1)), *last_c = NAME(tensor)(tn_out(args, 2));
     if (last_h) NAME(state)(last_h, k.h, r, s, direction, false);
     if (last_c) NAME(state)(last_c, k.c, r, s, direction, false);
 }
@@ -179,7 +179,7 @@ static tn_status NAME(recurrent)(void *kernel, const struct tn_run_args *args) {
     TN_TRY(read_sizes(&s, r, args, args->run->diag));
     const T *x = args->inputs[0].as.tensor->data;
     T *scratch = args->workspace;
-    struct tn_tensor *y = tn__out(args, 0);
+    struct tn_tensor *y = tn_out(args, 0);
     if (y && y->data) memset(y->data, 0, (size_t)tn_tensor_count(y) * sizeof(T));
     if (r->batch_first) { /* steps first, as the loops want them */
         T *turned = scratch;

@@ -4,8 +4,8 @@
 
 #include "loops/convert_block.h"
 #include "loops/number.h"
-#include "loops/parallel.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 
@@ -174,7 +174,7 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct reduce_kernel *ke
 
 static tn_status create(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct reduce_kernel), out));
-    return tn__kernel_ready(setup(ctx, *out), out);
+    return tn_kernel_ready(setup(ctx, *out), out);
 }
 
 /* Elements of the largest output that any choice of axes gives. */
@@ -193,7 +193,7 @@ static uint64_t round_up(uint64_t n) {
 static tn_status workspace(
     void *object, const struct tn_run_args *args, struct tn_workspace *out) {
     const struct reduce_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0), *result = tn__out(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0), *result = tn_out(args, 0);
     uint64_t block = round_up((uint64_t)tn_tensor_count(in) * kernel->size);
     out->scratch = block;
     if (kernel->load)
@@ -224,7 +224,7 @@ static tn_status plan(const struct reduce_kernel *kernel, const struct tn_tensor
 static tn_status prepare(void *object, const struct tn_run_args *args, tn_compute_fn *fn,
     struct tn_diag *diag) {
     const struct reduce_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     uint64_t mask;
     (void)fn;
     if (!kernel->axes_known) return TN_OK;
@@ -293,7 +293,7 @@ static void finish(
 
 static tn_status run(const struct reduce_kernel *kernel, const struct tn__reduce *reduce,
     const struct tn_run_args *args, struct tn_tensor *out) {
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     const struct tn_host *host = kernel->base.host;
     int64_t n_in = tn_tensor_count(in), n_out = tn_tensor_count(out);
     uint64_t block = round_up((uint64_t)n_in * kernel->size);
@@ -311,7 +311,7 @@ static tn_status run(const struct reduce_kernel *kernel, const struct tn__reduce
     if (kernel->row->finish == LOG_SUM_EXP) {
         struct exp_job job = {
             kernel, reduce->permuted ? scratch : src, dst, reduce->reduced};
-        tn__parallel(host, n_out, 5.0 + 2.0 * (double)reduce->reduced, exp_piece, &job);
+        tn_parallel(host, n_out, 5.0 + 2.0 * (double)reduce->reduced, exp_piece, &job);
     }
     finish(kernel, dst, n_out, (double)reduce->reduced);
     if (kernel->store) kernel->store(out->data, dst, (size_t)n_out, NULL);
@@ -321,7 +321,7 @@ static tn_status run(const struct reduce_kernel *kernel, const struct tn__reduce
 /* The axes are data: shape and plan are made now. */
 static tn_status compute_late(const struct reduce_kernel *kernel,
     const struct tn_run_args *args, struct tn_diag *diag) {
-    const struct tn_tensor *in = tn__in(args, 0), *list = tn__in(args, 1);
+    const struct tn_tensor *in = tn_in(args, 0), *list = tn_in(args, 1);
     int64_t axes[TN_RANK_MAX], dims[TN_RANK_MAX], n = tn_tensor_count(list);
     struct tn__reduce reduce;
     struct tn_tensor *out;
@@ -338,7 +338,7 @@ static tn_status compute_late(const struct reduce_kernel *kernel,
         else if (kernel->attrs.keepdims)
             dims[rank++] = 1;
     }
-    TN_TRY(tn__output(args, 0, in->dtype, dims, rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, in->dtype, dims, rank, &out));
     TN_TRY(plan(kernel, in, mask, &reduce, diag));
     return run(kernel, &reduce, args, out);
 }

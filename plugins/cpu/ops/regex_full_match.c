@@ -1,7 +1,7 @@
 /* RegexFullMatch: whether each text as a whole matches a pattern. */
-#include "loops/parallel.h"
 #include "ops/ops.h"
 #include "ops/regex.h"
+#include "tenon/helper/parallel.h"
 
 /* clang-format off */
 #define PATTERN_ATTRS(X, S) X(S, STRING, pattern, "")
@@ -21,7 +21,7 @@ static void destroy_match(void *kernel) {
     struct matcher *k = kernel;
     if (!k) return;
     tn__regex_free(&k->regex);
-    tn__kernel_destroy(k);
+    tn_kernel_destroy(k);
 }
 
 static tn_status create_match(const struct tn_kernel_ctx *ctx, void **out) {
@@ -67,11 +67,11 @@ static void match_texts(void *arg, int64_t begin, int64_t end, uint32_t worker) 
 
 static tn_status compute_match(void *kernel, const struct tn_run_args *args) {
     const struct matcher *k = kernel;
-    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_tensor *x = tn_in(args, 0);
     struct tn_tensor *y;
-    TN_TRY(tn__output(args, 0, TN_BOOL, x->dims, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, TN_BOOL, x->dims, x->rank, &y));
     struct job job = {k, args, x->data, y->data};
-    tn__parallel(k->base.host, tn_tensor_count(x), 500 + 5 * (double)k->regex.n_steps,
+    tn_parallel(k->base.host, tn_tensor_count(x), 500 + 5 * (double)k->regex.n_steps,
         match_texts, &job);
     return args->run->interrupted(args->run);
 }

@@ -5,8 +5,8 @@
  * elements of any type; linear and cubic work in f64. */
 #include "ops/ops.h"
 
-#include "loops/parallel.h"
 #include "ops/resize_table.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 
@@ -211,9 +211,9 @@ static tn_status plan_axes(
     const struct resize *r, const struct tn_run_args *args, struct axis *axes) {
     struct tn_diag *diag = args->run->diag;
     const struct tn_tensor *x = args->inputs[0].as.tensor;
-    const struct tn_tensor *scales = tn__in(args, r->scales_at);
-    const struct tn_tensor *sizes = r->scales_at == 2 ? tn__in(args, 3) : NULL;
-    const struct tn_tensor *roi = r->crop ? tn__in(args, 1) : NULL;
+    const struct tn_tensor *scales = tn_in(args, r->scales_at);
+    const struct tn_tensor *sizes = r->scales_at == 2 ? tn_in(args, 3) : NULL;
+    const struct tn_tensor *roi = r->crop ? tn_in(args, 1) : NULL;
     int64_t wanted[TN_RANK_MAX];
     for (uint32_t i = 0; i < x->rank; i++)
         axes[i] = (struct axis){x->dims[i], x->dims[i], 1, 0, 1};
@@ -308,7 +308,7 @@ static tn_status run_axes(const struct resize *r, const struct tn_run_args *args
                 return tn_fail(
                     args->run->diag, TN_OUT_OF_MEMORY, "no memory for an axis");
         }
-        tn__parallel(r->base.host, (int64_t)(outer * pass.out),
+        tn_parallel(r->base.host, (int64_t)(outer * pass.out),
             (double)pass.inner * (move ? 0.3 : (double)table.taps) + 5,
             move ? move_lines : mix_lines, &pass);
         src = pass.dst;
@@ -326,7 +326,7 @@ static tn_status compute_resize(void *kernel, const struct tn_run_args *args) {
     TN_TRY(plan_axes(r, args, axes));
     for (uint32_t i = 0; i < x->rank; i++)
         dims[i] = axes[i].out;
-    TN_TRY(tn__output(args, 0, x->dtype, dims, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, x->rank, &y));
     int64_t n_in = tn_tensor_count(x);
     if (!tn_shape_count(dims, x->rank, &n_out) || n_out == 0) return TN_OK;
     if (n_in == 0)

@@ -1,6 +1,6 @@
 /* ReverseSequence: the first sequence_lens[b] steps of each batch item, backwards. */
-#include "loops/parallel.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 /* clang-format off */
 #define REVERSE_ATTRS(X, S) X(S, INT, batch_axis, 1) X(S, INT, time_axis, 0)
@@ -87,15 +87,15 @@ static tn_status check_lens(const struct tn_tensor *x, const struct tn_tensor *l
 
 static tn_status compute_reverse(void *kernel, const struct tn_run_args *args) {
     const struct reverse *reverse = kernel;
-    const struct tn_tensor *x = tn__in(args, 0), *lens = tn__in(args, 1);
+    const struct tn_tensor *x = tn_in(args, 0), *lens = tn_in(args, 1);
     struct tn_tensor *y;
     TN_TRY(check_lens(x, lens, reverse->time_axis, args->run->diag));
-    TN_TRY(tn__output(args, 0, x->dtype, x->dims, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, x->dims, x->rank, &y));
     if (tn_tensor_count(x) == 0) return TN_OK;
     struct job job = {x, y, lens, reverse->time_axis,
         (size_t)tn_dims_product(x->dims, 2, x->rank) * (tn_dtype_bits(x->dtype) / 8)};
-    tn__parallel(reverse->base.host, x->dims[0] * x->dims[1],
-        4 + 0.05 * (double)job.bytes, move_steps, &job);
+    tn_parallel(reverse->base.host, x->dims[0] * x->dims[1], 4 + 0.05 * (double)job.bytes,
+        move_steps, &job);
     return TN_OK;
 }
 

@@ -3,9 +3,9 @@
  * Bilinear weights are products of a weight of the row and one of the column, and so are the
  * sums over a bin's grid of samples. So each region gets two short tables (taps along y and
  * along x), made once and used for all channels. */
-#include "loops/parallel.h"
 #include "ops/narrow.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -297,7 +297,7 @@ static tn_status run_blocks(struct job *job, const struct tn_run *run, int64_t n
             make_region(
                 job, job->first + i, &job->regions[i], memory + (size_t)i * bytes);
         TN_TRY(run->interrupted(run));
-        tn__parallel(
+        tn_parallel(
             job->kernel->base.host, here * job->x->dims[1], cost, run_planes, job);
     }
     return TN_OK;
@@ -305,14 +305,14 @@ static tn_status run_blocks(struct job *job, const struct tn_run *run, int64_t n
 
 static tn_status compute_roi_align(void *object, const struct tn_run_args *args) {
     const struct roi_align *k = object;
-    const struct tn_tensor *x = tn__in(args, 0), *rois = tn__in(args, 1);
-    const struct tn_tensor *batch = tn__in(args, 2);
+    const struct tn_tensor *x = tn_in(args, 0), *rois = tn_in(args, 1);
+    const struct tn_tensor *batch = tn_in(args, 2);
     const struct tn_run *run = args->run;
     struct tn_tensor *y;
     TN_TRY(check_inputs(x, rois, batch, run->diag));
     const int64_t dims[4] = {
         rois->dims[0], x->dims[1], k->attrs.output_height, k->attrs.output_width};
-    TN_TRY(tn__output(args, 0, x->dtype, dims, 4, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, 4, &y));
     if (tn_tensor_count(y) == 0) return TN_OK;
     double *wide = run->alloc(run, (uint64_t)dims[0] * 4 * sizeof(double), 64);
     if (!wide)

@@ -1,7 +1,7 @@
 /* MaxRoiPool: the greatest element of each bin of a region. Edges of regions are rounded to
  * pixels; the edges of bins are whole numbers by exact division; an empty bin gives 0. */
-#include "loops/parallel.h"
 #include "ops/doubles.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 
@@ -131,7 +131,7 @@ static tn_status check_rois(
 
 static tn_status compute_roi_pool(void *object, const struct tn_run_args *args) {
     const struct roi_pool *k = object;
-    const struct tn_tensor *x = tn__in(args, 0), *rois = tn__in(args, 1);
+    const struct tn_tensor *x = tn_in(args, 0), *rois = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     struct tn_tensor *y;
     if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 5)
@@ -139,7 +139,7 @@ static tn_status compute_roi_pool(void *object, const struct tn_run_args *args) 
             "X has rank %u, expected 4; rois have rank %u, expected 2 with 5 columns",
             x->rank, rois->rank);
     const int64_t dims[4] = {rois->dims[0], x->dims[1], k->bins[0], k->bins[1]};
-    TN_TRY(tn__output(args, 0, x->dtype, dims, 4, &y));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, 4, &y));
     struct job job = {k, NULL, NULL, NULL, x->dims};
     TN_TRY(tn__doubles_read(&k->base, args, rois, &job.rois));
     TN_TRY(check_rois(x, job.rois, dims[0], diag));
@@ -148,7 +148,7 @@ static tn_status compute_roi_pool(void *object, const struct tn_run_args *args) 
     TN_TRY(tn__doubles_target(args, y, &job.y));
     double cost = 20 * (double)dims[2] * (double)dims[3] +
                   (double)x->dims[2] * (double)x->dims[3] / 4;
-    tn__parallel(k->base.host, dims[0] * dims[1], cost, run_planes, &job);
+    tn_parallel(k->base.host, dims[0] * dims[1], cost, run_planes, &job);
     tn__doubles_write(&k->base, y, job.y);
     return TN_OK;
 }

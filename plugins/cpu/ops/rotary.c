@@ -1,8 +1,8 @@
 /* RotaryEmbedding: pairs of numbers of each head turned by the angle of their position. */
-#include "loops/parallel.h"
 #include "ops/body.h"
 #include "ops/indices.h"
 #include "ops/narrow.h"
+#include "tenon/helper/parallel.h"
 
 #include <stdbool.h>
 
@@ -100,7 +100,7 @@ struct rotary {
 static tn_status create_rotary(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct rotary), out));
     struct rotary *rotary = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(rotary, ctx->node, &rotary->attrs, ctx->diag), out);
 }
 
@@ -148,29 +148,29 @@ static void turn_heads(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 static tn_status compute_rotary(void *kernel, const struct tn_run_args *args) {
     const struct rotary *rotary = kernel;
     struct tn_diag *diag = args->run->diag;
-    const struct tn_tensor *x = tn__in(args, INPUT_X), *cos = tn__in(args, INPUT_COS);
+    const struct tn_tensor *x = tn_in(args, INPUT_X), *cos = tn_in(args, INPUT_COS);
     struct job job = {.packed = x->rank == 3,
         .interleaved = rotary->attrs.interleaved != 0,
         .x = x->data,
         .cos = cos->data,
-        .sin = tn__in(args, INPUT_SIN)->data,
-        .positions = tn__in(args, INPUT_POSITIONS),
-        .y = tn__out(args, 0)->data};
+        .sin = tn_in(args, INPUT_SIN)->data,
+        .positions = tn_in(args, INPUT_POSITIONS),
+        .y = tn_out(args, 0)->data};
     TN_TRY(head_size(&rotary->attrs, x->dims, (int32_t)x->rank, &job.size, diag));
     for (uint32_t i = INPUT_COS; i <= INPUT_POSITIONS; i++) {
-        const struct tn_tensor *t = tn__in(args, i);
+        const struct tn_tensor *t = tn_in(args, i);
         if (t)
             TN_TRY(check_input(
                 &job.size, i, job.positions != NULL, t->dims, (int32_t)t->rank, diag));
     }
     job.table = cos->dims[0];
-    if (job.positions && tn__in(args, INPUT_SIN)->dims[0] < job.table)
-        job.table = tn__in(args, INPUT_SIN)->dims[0];
+    if (job.positions && tn_in(args, INPUT_SIN)->dims[0] < job.table)
+        job.table = tn_in(args, INPUT_SIN)->dims[0];
     for (int64_t i = 0; job.positions && i < tn_tensor_count(job.positions); i++) {
         int64_t position;
         TN_TRY(tn__index_at(job.positions, i, job.table, &position, diag));
     }
-    tn__parallel(rotary->base.host, job.size.batch * job.size.heads * job.size.length,
+    tn_parallel(rotary->base.host, job.size.batch * job.size.heads * job.size.length,
         (double)job.size.head / 2 + 4, turn_heads, &job);
     return TN_OK;
 }

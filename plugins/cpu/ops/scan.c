@@ -213,8 +213,7 @@ static tn_status scan_input(const struct scan *scan, uint32_t i, int64_t batch,
     struct tn_tensor *out, uint32_t *out_axis) {
     const struct scan_shape *shape = &scan->kernel->shape;
     struct tn_diag *diag = scan->args->run->diag;
-    const struct tn_tensor *whole =
-        tn__in(scan->args, shape->first + shape->n_states + i);
+    const struct tn_tensor *whole = tn_in(scan->args, shape->first + shape->n_states + i);
     if (!whole || tn_dtype_bits(whole->dtype) < 8)
         return tn_fail(
             diag, TN_UNSUPPORTED, "scan input %u is no tensor of whole bytes", i);
@@ -281,7 +280,7 @@ static tn_status place(const struct scan *scan, uint32_t o,
         if (scanned && d == axis) dims[rank++] = scan->length;
         if (d < in->rank) dims[rank++] = in->dims[d];
     }
-    TN_TRY(tn__output(scan->args, o, in->dtype, dims, rank, &out));
+    TN_TRY(tn_out_shaped(scan->args, o, in->dtype, dims, rank, &out));
     const void *src = in->data;
     if (in->dtype == TN_STRING && in->size > 0) {
         void *copy = run->alloc(run, in->size, 16);
@@ -334,7 +333,7 @@ static tn_status empty_outputs(const struct scan *scan) {
             rank, &axis, scan->args->run->diag));
         dims[axis] = scan->length;
         if (shape->batched) dims[0] = scan->batches;
-        TN_TRY(tn__output(
+        TN_TRY(tn_out_shaped(
             scan->args, o, type->dtype ? type->dtype : TN_FLOAT, dims, rank, &out));
         if (out->size > 0) memset(out->data, 0, out->size);
     }
@@ -368,8 +367,8 @@ static tn_status run_sequence(struct scan *scan, int64_t batch, int64_t length) 
 static tn_status compute(void *object, const struct tn_run_args *args) {
     struct scan scan = {.kernel = object, .args = args, .batches = 1};
     const struct scan_shape *shape = &scan.kernel->shape;
-    const struct tn_tensor *lengths = shape->batched ? tn__in(args, 0) : NULL;
-    const struct tn_tensor *first = tn__in(args, shape->first + shape->n_states);
+    const struct tn_tensor *lengths = shape->batched ? tn_in(args, 0) : NULL;
+    const struct tn_tensor *first = tn_in(args, shape->first + shape->n_states);
     struct tn_tensor probe;
     uint32_t axis = 0;
     if (!first || first->rank < 1)

@@ -36,20 +36,20 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct scatter_kernel *k
 
 static tn_status create(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct scatter_kernel), out));
-    return tn__kernel_ready(setup(ctx, *out), out);
+    return tn_kernel_ready(setup(ctx, *out), out);
 }
 
 /* Room for one position an index. */
 static tn_status workspace(
     void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
     (void)kernel;
-    out->scratch = (uint64_t)tn_tensor_count(tn__in(args, 1)) * sizeof(int64_t);
+    out->scratch = (uint64_t)tn_tensor_count(tn_in(args, 1)) * sizeof(int64_t);
     return TN_OK;
 }
 
 static struct tn_tensor *copy_data(const struct tn_run_args *args) {
-    const struct tn_tensor *data = tn__in(args, 0);
-    struct tn_tensor *out = tn__out(args, 0);
+    const struct tn_tensor *data = tn_in(args, 0);
+    struct tn_tensor *out = tn_out(args, 0);
     if (out->size > 0 && out->data != data->data)
         memcpy(out->data, data->data, data->size);
     return out;
@@ -71,8 +71,8 @@ static void apply(const struct scatter_kernel *kernel, const struct tn_tensor *o
 
 static tn_status compute_elements(void *object, const struct tn_run_args *args) {
     const struct scatter_kernel *kernel = object;
-    const struct tn_tensor *data = tn__in(args, 0), *idx = tn__in(args, 1);
-    const struct tn_tensor *updates = tn__in(args, 2);
+    const struct tn_tensor *data = tn_in(args, 0), *idx = tn_in(args, 1);
+    const struct tn_tensor *updates = tn_in(args, 2);
     if (!tn_dims_equal(idx->dims, idx->rank, updates->dims, updates->rank))
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
             "the updates have not the shape of the indices");
@@ -84,10 +84,10 @@ static tn_status compute_elements(void *object, const struct tn_run_args *args) 
 
 static tn_status compute_nd(void *object, const struct tn_run_args *args) {
     const struct scatter_kernel *kernel = object;
-    const struct tn_tensor *updates = tn__in(args, 2);
+    const struct tn_tensor *updates = tn_in(args, 2);
     int64_t n = 0, item = 0;
-    TN_TRY(tn__nd_positions(tn__in(args, 0), tn__in(args, 1), 0, args->workspace, &n,
-        &item, args->run->diag));
+    TN_TRY(tn__nd_positions(
+        tn_in(args, 0), tn_in(args, 1), 0, args->workspace, &n, &item, args->run->diag));
     if (tn_tensor_count(updates) != n * item)
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
             "%lld updates for %lld places of %lld elements",
@@ -99,7 +99,7 @@ static tn_status compute_nd(void *object, const struct tn_run_args *args) {
 /* Room for one position a tuple of indices. */
 static tn_status workspace_nd(
     void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
-    const struct tn_tensor *idx = tn__in(args, 1);
+    const struct tn_tensor *idx = tn_in(args, 1);
     (void)kernel;
     if (idx->rank > 0)
         out->scratch =

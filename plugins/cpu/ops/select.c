@@ -69,12 +69,12 @@ static void set_flags(const struct tn_tensor *in, int64_t n, uint8_t *flags) {
 static tn_status workspace_nonzero(
     void *kernel, const struct tn_run_args *args, struct tn_workspace *out) {
     (void)kernel;
-    out->scratch = (uint64_t)tn_tensor_count(tn__in(args, 0));
+    out->scratch = (uint64_t)tn_tensor_count(tn_in(args, 0));
     return TN_OK;
 }
 
 static tn_status compute_nonzero(void *object, const struct tn_run_args *args) {
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     int64_t n = tn_tensor_count(in), dims[2] = {in->rank, 0}, at = 0;
     int64_t coords[TN_RANK_MAX] = {0};
     uint8_t *flags = args->workspace;
@@ -86,7 +86,7 @@ static tn_status compute_nonzero(void *object, const struct tn_run_args *args) {
     set_flags(in, n, flags);
     for (int64_t i = 0; i < n; i++)
         dims[1] += flags[i];
-    TN_TRY(tn__output(args, 0, TN_INT64, dims, 2, &out));
+    TN_TRY(tn_out_shaped(args, 0, TN_INT64, dims, 2, &out));
     int64_t *lists = out->data; /* one list of dims[1] coordinates an axis */
     for (int64_t i = 0; in->rank && i < n; i += row) {
         for (int64_t j = 0; j < row; j++) {
@@ -132,7 +132,7 @@ static tn_status create_compress(const struct tn_kernel_ctx *ctx, void **out) {
 
 static tn_status compute_compress(void *object, const struct tn_run_args *args) {
     const struct select_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0), *cond = tn__in(args, 1);
+    const struct tn_tensor *in = tn_in(args, 0), *cond = tn_in(args, 1);
     const uint8_t *keep = cond->data;
     struct tn__lines lines = {1, tn_tensor_count(in), 1};
     int64_t dims[TN_RANK_MAX] = {0}, n = tn_tensor_count(cond), kept = 0;
@@ -150,7 +150,7 @@ static tn_status compute_compress(void *object, const struct tn_run_args *args) 
     for (int64_t i = 0; i < n; i++)
         kept += keep[i] != 0;
     dims[axis] = kept;
-    TN_TRY(tn__output(args, 0, in->dtype, dims, flat ? 1 : in->rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, in->dtype, dims, flat ? 1 : in->rank, &out));
     size_t bytes = (size_t)lines.inner * (tn_dtype_bits(in->dtype) / 8);
     char *dst = out->data;
     for (int64_t o = 0; o < lines.outer; o++)
@@ -201,8 +201,8 @@ static tn_status create_one_hot(const struct tn_kernel_ctx *ctx, void **out) {
 
 static tn_status compute_one_hot(void *object, const struct tn_run_args *args) {
     const struct select_kernel *kernel = object;
-    const struct tn_tensor *idx = tn__in(args, 0), *depth_in = tn__in(args, 1);
-    const struct tn_tensor *values = tn__in(args, 2);
+    const struct tn_tensor *idx = tn_in(args, 0), *depth_in = tn_in(args, 1);
+    const struct tn_tensor *values = tn_in(args, 2);
     struct tn_diag *diag = args->run->diag;
     int64_t dims[TN_RANK_MAX];
     uint32_t axis = 0, at = 0;
@@ -219,7 +219,7 @@ static tn_status compute_one_hot(void *object, const struct tn_run_args *args) {
     int64_t depth = (int64_t)d, n = tn_tensor_count(idx);
     for (uint32_t i = 0; i <= idx->rank; i++)
         dims[i] = i == axis ? depth : idx->dims[at++];
-    TN_TRY(tn__output(args, 0, values->dtype, dims, idx->rank + 1, &out));
+    TN_TRY(tn_out_shaped(args, 0, values->dtype, dims, idx->rank + 1, &out));
     uint32_t bits = tn_dtype_bits(values->dtype);
     int64_t inner = tn_dims_product(dims, axis + 1, idx->rank + 1);
     if (tn_tensor_count(out) > 0)

@@ -71,7 +71,7 @@ static const struct tn_type *infer_sequence(const struct tn_infer *infer, uint32
 /* The wanted position in [0, count): `absent` when the input is omitted. */
 static tn_status read_position(const struct tn_run_args *args, uint32_t i, uint64_t count,
     uint64_t absent, uint64_t extra, uint64_t *out) {
-    const struct tn_tensor *position = tn__in(args, i);
+    const struct tn_tensor *position = tn_in(args, i);
     int64_t n = (int64_t)count, at;
     *out = absent;
     if (!position) {
@@ -162,7 +162,7 @@ static tn_status compute_construct(void *object, const struct tn_run_args *args)
     TN_TRY(tn__sequence_memory(
         args->run, args->n_inputs, sizeof(struct tn_value_ref), &items));
     for (uint32_t i = 0; i < args->n_inputs; i++) {
-        const struct tn_tensor *tensor = tn__in(args, i);
+        const struct tn_tensor *tensor = tn_in(args, i);
         if (!tensor)
             return tn_fail(diag, TN_INVALID_ARGUMENT, "input %u is no tensor", i);
         if (tensor->dtype != args->inputs[0].as.tensor->dtype)
@@ -205,7 +205,7 @@ static tn_status compute_at(void *object, const struct tn_run_args *args) {
 
 static tn_status compute_insert(void *object, const struct tn_run_args *args) {
     const struct tn_sequence *sequence;
-    const struct tn_tensor *tensor = tn__in(args, 1);
+    const struct tn_tensor *tensor = tn_in(args, 1);
     uint64_t at;
     void *memory;
     (void)object;
@@ -251,7 +251,7 @@ static tn_status compute_length(void *object, const struct tn_run_args *args) {
     (void)object;
     if (args->inputs[0].kind != TN_KIND_SEQUENCE)
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT, "input 0 is no sequence");
-    TN_TRY(tn__output(args, 0, TN_INT64, NULL, 0, &out));
+    TN_TRY(tn_out_shaped(args, 0, TN_INT64, NULL, 0, &out));
     *(int64_t *)out->data = (int64_t)args->inputs[0].as.sequence->count;
     return TN_OK;
 }

@@ -50,8 +50,7 @@ static tn_status create_map(const struct tn_kernel_ctx *ctx, void **out) {
     struct map_kernel *kernel = *out;
     for (uint32_t o = 0; o < n; o++)
         kernel->dtypes[o] = ctx->outputs[o].dtype ? ctx->outputs[o].dtype : TN_FLOAT;
-    return tn__kernel_ready(
-        TN_ATTRS_READ(map, ctx->node, &kernel->attrs, ctx->diag), out);
+    return tn_kernel_ready(TN_ATTRS_READ(map, ctx->node, &kernel->attrs, ctx->diag), out);
 }
 
 /* A copy that outlives the body's next runs. */

@@ -69,7 +69,7 @@ static tn_status create_split(const struct tn_kernel_ctx *ctx, void **out) {
  * sizes (*out_size 0). */
 static tn_status count_parts(const struct tn_run_args *args, int64_t length,
     int64_t *out_size, uint64_t *out_count) {
-    const struct tn_tensor *split = tn__in(args, 1);
+    const struct tn_tensor *split = tn_in(args, 1);
     struct tn_diag *diag = args->run->diag;
     int64_t left = length;
     *out_size = 1;
@@ -103,7 +103,7 @@ static tn_status count_parts(const struct tn_run_args *args, int64_t length,
 /* One part: a view of the input when it is contiguous there, else a copy. */
 static tn_status make_part(const struct split_kernel *kernel,
     const struct tn_run_args *args, uint32_t axis, int64_t at, struct tn_tensor *part) {
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     int64_t rows = tn_dims_product(in->dims, 0, axis), *dims = (int64_t *)part->dims;
     uint64_t pitch = rows ? in->size / (uint64_t)rows : 0;
     uint64_t item = in->dims[axis] ? pitch / (uint64_t)in->dims[axis] : 0;
@@ -124,7 +124,7 @@ static tn_status make_part(const struct split_kernel *kernel,
 
 static tn_status compute_split(void *object, const struct tn_run_args *args) {
     const struct split_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0), *split = tn__in(args, 1);
+    const struct tn_tensor *in = tn_in(args, 0), *split = tn_in(args, 1);
     uint32_t axis = 0;
     int64_t size, at = 0;
     uint64_t n;
@@ -189,7 +189,7 @@ struct concat_kernel {
 static tn_status create_concat(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct concat_kernel), out));
     struct concat_kernel *kernel = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(concat, ctx->node, &kernel->attrs, ctx->diag), out);
 }
 
@@ -232,7 +232,7 @@ static tn_status compute_concat(void *object, const struct tn_run_args *args) {
         insert_axis(dims, first->rank, axis, length);
     else
         dims[axis] = length;
-    TN_TRY(tn__output(args, 0, first->dtype, dims, first->rank + stack, &out));
+    TN_TRY(tn_out_shaped(args, 0, first->dtype, dims, first->rank + stack, &out));
     int64_t rows = tn_dims_product(dims, 0, axis);
     uint64_t pitch = rows ? out->size / (uint64_t)rows : 0, at = 0;
     for (uint64_t i = 0; i < sequence->count; i++) {

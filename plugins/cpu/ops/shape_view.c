@@ -280,8 +280,8 @@ static int32_t elide_no_axes(const struct tn_infer *infer) {
 
 /* The output's shape was inferred, at the latest when the shape input was computed. */
 static tn_status compute_view(void *kernel, const struct tn_run_args *args) {
-    const struct tn_tensor *in = tn__in(args, 0);
-    struct tn_tensor *out = tn__out(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
+    struct tn_tensor *out = tn_out(args, 0);
     (void)kernel;
     if (!in || !out || (out->rank == 0 && !out->data)) /* no inference has placed it */
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
@@ -308,26 +308,26 @@ struct shape_kernel {
 static tn_status create_shape(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct shape_kernel), out));
     struct shape_kernel *kernel = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(shape, ctx->node, &kernel->attrs, ctx->diag), out);
 }
 
 static tn_status compute_shape(void *object, const struct tn_run_args *args) {
     const struct shape_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     int64_t start = clamp_position(kernel->attrs.start, in->rank);
     int64_t end = clamp_position(kernel->attrs.end, in->rank);
     int64_t n = end > start ? end - start : 0;
     struct tn_tensor *out;
-    TN_TRY(tn__output(args, 0, TN_INT64, &n, 1, &out));
+    TN_TRY(tn_out_shaped(args, 0, TN_INT64, &n, 1, &out));
     if (n > 0) memcpy(out->data, in->dims + start, (size_t)n * sizeof(int64_t));
     return TN_OK;
 }
 
 static tn_status compute_size(void *kernel, const struct tn_run_args *args) {
-    int64_t n = tn_tensor_count(tn__in(args, 0));
+    int64_t n = tn_tensor_count(tn_in(args, 0));
     (void)kernel;
-    memcpy(tn__out(args, 0)->data, &n, sizeof n);
+    memcpy(tn_out(args, 0)->data, &n, sizeof n);
     return TN_OK;
 }
 

@@ -56,7 +56,7 @@ static tn_status infer_scalar(const struct tn_infer *infer, uint32_t i, int64_t 
 
 static tn_status read_scalar(const struct tn_run_args *args, uint32_t i, int64_t least,
     const char *name, int64_t *out) {
-    const struct tn_tensor *tensor = tn__in(args, i);
+    const struct tn_tensor *tensor = tn_in(args, i);
     if (tn_tensor_count(tensor) != 1)
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,
             "'%s' has %lld elements, expected a scalar", name,
@@ -96,7 +96,7 @@ static tn_status compute_window(void *object, const struct tn_run_args *args) {
     int64_t size;
     double *v;
     TN_TRY(read_scalar(args, 0, 0, "size", &size));
-    TN_TRY(tn__output(args, 0, k->dtype, &size, 1, &y));
+    TN_TRY(tn_out_shaped(args, 0, k->dtype, &size, 1, &y));
     TN_TRY(tn__doubles_target(args, y, &v));
     double turn = 2 * PI / (double)(k->periodic ? size : size - 1);
     const double *a = k->row->a;
@@ -161,7 +161,7 @@ static void draw_band(const struct bands *bands, int64_t mel, double *v) {
 
 static tn_status read_hertz(const struct table *k, const struct tn_run_args *args,
     uint32_t i, const char *name, double *out) {
-    const struct tn_tensor *tensor = tn__in(args, i);
+    const struct tn_tensor *tensor = tn_in(args, i);
     const double *v;
     if (tn_tensor_count(tensor) != 1)
         return tn_fail(args->run->diag, TN_INVALID_ARGUMENT, "'%s' is no scalar", name);
@@ -187,7 +187,7 @@ static tn_status compute_mel(void *object, const struct tn_run_args *args) {
             "upper_edge_hertz %g is below lower_edge_hertz %g", high, low);
     dims[0] = length / 2 + 1;
     dims[1] = mels;
-    TN_TRY(tn__output(args, 0, k->dtype, dims, 2, &y));
+    TN_TRY(tn_out_shaped(args, 0, k->dtype, dims, 2, &y));
     if (tn_tensor_count(y) == 0) return TN_OK;
     TN_TRY(tn__doubles_target(args, y, &v));
     memset(v, 0, (size_t)tn_tensor_count(y) * sizeof *v);

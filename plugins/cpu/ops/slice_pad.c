@@ -228,9 +228,9 @@ static tn_status create_plain(const struct tn_kernel_ctx *ctx, void **out) {
 /* Cuts of all axes from the inputs of this call. */
 static tn_status read_cuts(
     const struct tn_run_args *args, struct cut *cuts, struct tn_diag *diag) {
-    const struct tn_tensor *in = tn__in(args, 0), *starts = tn__in(args, 1);
-    const struct tn_tensor *ends = tn__in(args, 2), *axes = tn__in(args, 3);
-    const struct tn_tensor *steps = tn__in(args, 4);
+    const struct tn_tensor *in = tn_in(args, 0), *starts = tn_in(args, 1);
+    const struct tn_tensor *ends = tn_in(args, 2), *axes = tn_in(args, 3);
+    const struct tn_tensor *steps = tn_in(args, 4);
     int64_t n = tn_tensor_count(starts);
     uint64_t seen = 0;
     for (uint32_t i = 0; i < in->rank; i++)
@@ -253,7 +253,7 @@ static tn_status read_cuts(
 
 static tn_status compute_slice(void *object, const struct tn_run_args *args) {
     const struct tn__kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     struct tn_diag *diag = args->run->diag;
     struct cut cuts[TN_RANK_MAX];
     int64_t dims[TN_RANK_MAX], src_steps[TN_RANK_MAX], dst_steps[TN_RANK_MAX], offset = 0;
@@ -267,7 +267,7 @@ static tn_status compute_slice(void *object, const struct tn_run_args *args) {
         offset += cuts[i].start * src_steps[i];
         src_steps[i] *= cuts[i].step;
     }
-    TN_TRY(tn__output(args, 0, in->dtype, dims, in->rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, in->dtype, dims, in->rank, &out));
     tn__dense_steps(dims, in->rank, dst_steps);
     TN_TRY(tn__copy_plan(&copy, in->dtype, in->rank, dims, dst_steps, src_steps, diag));
     copy.src_offset = offset;
@@ -351,8 +351,8 @@ struct pad_axis {
 /* Negative pads crop first. */
 static tn_status read_pads(
     const struct tn_run_args *args, struct pad_axis *axes, struct tn_diag *diag) {
-    const struct tn_tensor *in = tn__in(args, 0), *pads = tn__in(args, 1);
-    const struct tn_tensor *list = tn__in(args, 3);
+    const struct tn_tensor *in = tn_in(args, 0), *pads = tn_in(args, 1);
+    const struct tn_tensor *list = tn_in(args, 3);
     int64_t n = list ? tn_tensor_count(list) : in->rank;
     if (tn_tensor_count(pads) != 2 * n)
         return tn_fail(diag, TN_INVALID_ARGUMENT,
@@ -432,7 +432,7 @@ static tn_status pad_fill(
     const struct tn_run_args *args, struct tn_tensor *out, struct tn_diag *diag) {
     static const uint64_t zero[2] = {0, 0};
     static const struct tn_string empty = {"", 0};
-    const struct tn_tensor *value = tn__in(args, 2);
+    const struct tn_tensor *value = tn_in(args, 2);
     const void *src = out->dtype == TN_STRING ? (const void *)&empty : (const void *)zero;
     if (value && (value->dtype != out->dtype || tn_tensor_count(value) < 1))
         return tn_fail(diag, TN_INVALID_ARGUMENT, "'constant_value' is not one %s",
@@ -444,7 +444,7 @@ static tn_status pad_fill(
 
 static tn_status compute_pad(void *object, const struct tn_run_args *args) {
     const struct pad_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     struct tn_diag *diag = args->run->diag;
     struct pad_axis axes[TN_RANK_MAX];
     int64_t dims[TN_RANK_MAX], kept[TN_RANK_MAX], src_steps[TN_RANK_MAX],
@@ -460,7 +460,7 @@ static tn_status compute_pad(void *object, const struct tn_run_args *args) {
             return tn_fail(diag, TN_INVALID_ARGUMENT,
                 "axis %u has no elements to pad with; use mode 'constant'", i);
     }
-    TN_TRY(tn__output(args, 0, in->dtype, dims, in->rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, in->dtype, dims, in->rank, &out));
     if (tn_tensor_count(out) == 0) return TN_OK;
     tn__copy_clear(out);
     if (kernel->mode == PAD_CONSTANT) TN_TRY(pad_fill(args, out, diag));

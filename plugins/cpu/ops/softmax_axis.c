@@ -5,7 +5,7 @@
 #include "ops/narrow.h"
 #include "ops/ops.h"
 
-#include "loops/parallel.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>

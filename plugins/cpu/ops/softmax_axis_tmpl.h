@@ -80,7 +80,7 @@ static tn_status NAME(softmax)(void *kernel, const struct tn_run_args *args) {
     }
     size_t lanes = plan->inner < LANES ? plan->inner : LANES;
     int64_t items = (int64_t)(plan->outer * ((plan->inner + LANES - 1) / LANES));
-    tn__parallel(softmax->base.host, items, (double)plan->n * (double)lanes,
+    tn_parallel(softmax->base.host, items, (double)plan->n * (double)lanes,
         softmax->kind == LOG_SOFTMAX ? NAME(run_log) : NAME(run_plain), &job);
     return TN_OK;
 }

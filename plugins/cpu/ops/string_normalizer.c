@@ -125,7 +125,7 @@ static void destroy_normalizer(void *kernel) {
     if (k->letters) freelocale(k->letters);
     if (k->stops) host->free(host->self, k->stops);
     if (k->bytes) host->free(host->self, k->bytes);
-    tn__kernel_destroy(k);
+    tn_kernel_destroy(k);
 }
 
 static tn_status create_normalizer(const struct tn_kernel_ctx *ctx, void **out) {
@@ -148,7 +148,7 @@ static bool is_stop(const struct normalizer *k, struct tn_string text, char *roo
 
 static tn_status compute_normalizer(void *object, const struct tn_run_args *args) {
     const struct normalizer *k = object;
-    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_tensor *x = tn_in(args, 0);
     const struct tn_run *run = args->run;
     const struct tn_string *texts = x->data;
     int64_t n = tn_tensor_count(x), kept = 0;
@@ -174,7 +174,7 @@ static tn_status compute_normalizer(void *object, const struct tn_run_args *args
     }
     if (kept == 0) words[kept++] = (struct tn_string){NULL, 0};
     const int64_t dims[2] = {1, kept};
-    TN_TRY(tn__output(args, 0, TN_STRING, dims + 2 - x->rank, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, TN_STRING, dims + 2 - x->rank, x->rank, &y));
     memcpy(y->data, words, (size_t)kept * sizeof *words);
     return TN_OK;
 }

@@ -38,10 +38,10 @@ static void concat_run(
 }
 
 static tn_status compute_concat(void *object, const struct tn_run_args *args) {
-    const struct tn_tensor *x = tn__in(args, 0), *y = tn__in(args, 1);
+    const struct tn_tensor *x = tn_in(args, 0), *y = tn_in(args, 1);
     const struct tn_tensor *const operands[2] = {x, y};
     const struct tn_run *run = args->run;
-    struct tn_tensor *z = tn__out(args, 0);
+    struct tn_tensor *z = tn_out(args, 0);
     struct tn__ew ew;
     (void)object;
     if (!z) return tn_fail(run->diag, TN_INTERNAL, "the output's shape is not known");
@@ -146,7 +146,7 @@ static int64_t split_text(
 
 static tn_status compute_split(void *object, const struct tn_run_args *args) {
     const struct split *k = object;
-    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_tensor *x = tn_in(args, 0);
     const struct tn_string *texts = x->data;
     int64_t dims[TN_RANK_MAX], n = tn_tensor_count(x), most = 0, total;
     struct tn_tensor *y, *z;
@@ -159,12 +159,12 @@ static tn_status compute_split(void *object, const struct tn_run_args *args) {
     dims[x->rank] = most;
     if (!tn_shape_count(dims, x->rank + 1, &total))
         return tn_fail(args->run->diag, TN_LIMIT_EXCEEDED, "too many pieces of text");
-    TN_TRY(tn__output(args, 0, TN_STRING, dims, x->rank + 1, &y));
+    TN_TRY(tn_out_shaped(args, 0, TN_STRING, dims, x->rank + 1, &y));
     struct tn_string *pieces = y->data;
     if (total > 0) memset(pieces, 0, (size_t)total * sizeof *pieces);
     int64_t *counts = NULL;
     if (args->n_outputs > 1 && args->outputs[1].kind == TN_KIND_TENSOR) {
-        TN_TRY(tn__output(args, 1, TN_INT64, x->dims, x->rank, &z));
+        TN_TRY(tn_out_shaped(args, 1, TN_INT64, x->dims, x->rank, &z));
         counts = z->data;
     }
     for (int64_t i = 0; i < n; i++) {

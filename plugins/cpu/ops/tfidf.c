@@ -3,8 +3,8 @@
  * N-grams lie in one hash table, keyed by the hashes of their tokens; a row's tokens are
  * hashed once. An n-gram grows token by token from each start, so that all its lengths are
  * looked up on one walk. */
-#include "loops/parallel.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 /* clang-format off */
 #define TFIDF_ATTRS(X, S)                                                                \
@@ -157,7 +157,7 @@ static void destroy_tfidf(void *kernel) {
     struct tfidf *k = kernel;
     if (!k) return;
     if (k->slots) k->base.host->free(k->base.host->self, k->slots);
-    tn__kernel_destroy(k);
+    tn_kernel_destroy(k);
 }
 
 static tn_status create_tfidf(const struct tn_kernel_ctx *ctx, void **out) {
@@ -257,14 +257,14 @@ static void count_rows(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 
 static tn_status compute_tfidf(void *object, const struct tn_run_args *args) {
     const struct tfidf *k = object;
-    const struct tn_tensor *x = tn__in(args, 0);
+    const struct tn_tensor *x = tn_in(args, 0);
     const struct tn_run *run = args->run;
     struct tn_tensor *y;
     if (x->rank != 1 && x->rank != 2)
         return tn_fail(
             run->diag, TN_INVALID_ARGUMENT, "X has rank %u, expected 1 or 2", x->rank);
     const int64_t dims[2] = {x->rank == 2 ? x->dims[0] : 1, k->width};
-    TN_TRY(tn__output(args, 0, TN_FLOAT, dims + 2 - x->rank, x->rank, &y));
+    TN_TRY(tn_out_shaped(args, 0, TN_FLOAT, dims + 2 - x->rank, x->rank, &y));
     int64_t n = tn_tensor_count(x);
     if (tn_tensor_count(y) == 0) return TN_OK;
     memset(y->data, 0, (size_t)tn_tensor_count(y) * sizeof(float));
@@ -281,7 +281,7 @@ static tn_status compute_tfidf(void *object, const struct tn_run_args *args) {
     double walks = (double)job.tokens * (double)(k->attrs.max_skip_count < job.tokens
                                                      ? k->attrs.max_skip_count + 1
                                                      : job.tokens);
-    tn__parallel(k->base.host, dims[0], 15 * walks * (double)k->attrs.max_gram_length,
+    tn_parallel(k->base.host, dims[0], 15 * walks * (double)k->attrs.max_gram_length,
         count_rows, &job);
     return TN_OK;
 }

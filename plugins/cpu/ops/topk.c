@@ -2,8 +2,8 @@
  * keep the order of their indices. */
 #include "ops/ops.h"
 
-#include "loops/parallel.h"
 #include "ops/narrow.h"
+#include "tenon/helper/parallel.h"
 
 #include <stdbool.h>
 
@@ -134,8 +134,8 @@ static tn_status compute_topk(void *kernel, const struct tn_run_args *args) {
     TN_TRY(read_k(args, job.n, &job.k));
     memcpy(dims, x->dims, x->rank * sizeof *dims);
     dims[axis] = (int64_t)job.k;
-    TN_TRY(tn__output(args, 0, x->dtype, dims, x->rank, &values));
-    TN_TRY(tn__output(args, 1, TN_INT64, dims, x->rank, &indices));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, x->rank, &values));
+    TN_TRY(tn_out_shaped(args, 1, TN_INT64, dims, x->rank, &indices));
     int64_t lines = tn_dims_product(x->dims, 0, axis) * (int64_t)job.inner;
     if (lines == 0 || job.k == 0) return TN_OK;
     job.values = values->data;
@@ -146,7 +146,7 @@ static tn_status compute_topk(void *kernel, const struct tn_run_args *args) {
         return tn_fail(args->run->diag, TN_OUT_OF_MEMORY, "no memory for the indices");
     for (size_t i = 0; i < TN_COUNT(types); i++)
         if (types[i].dtype == x->dtype)
-            tn__parallel(host, lines, (double)job.n * 2, types[i].run, &job);
+            tn_parallel(host, lines, (double)job.n * 2, types[i].run, &job);
     return TN_OK;
 }
 
@@ -168,8 +168,8 @@ static tn_status compute_narrow(void *kernel, const struct tn_run_args *args) {
     TN_TRY(read_k(args, (size_t)x->dims[axis], &k));
     memcpy(dims, x->dims, x->rank * sizeof *dims);
     dims[axis] = (int64_t)k;
-    TN_TRY(tn__output(args, 0, x->dtype, dims, x->rank, &values));
-    TN_TRY(tn__output(args, 1, TN_INT64, dims, x->rank, &indices));
+    TN_TRY(tn_out_shaped(args, 0, x->dtype, dims, x->rank, &values));
+    TN_TRY(tn_out_shaped(args, 1, TN_INT64, dims, x->rank, &indices));
     int64_t m = tn_tensor_count(values);
     float *memory =
         args->run->alloc(args->run, (uint64_t)(n + m + 1) * sizeof(float), 64);

@@ -2,8 +2,8 @@
  *
  * The inputs are the rate R, the turn T, and then lists of equal length: tensors X, their
  * gradients G, and one or two states of each; the outputs are the new X and states. */
-#include "loops/parallel.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -138,7 +138,7 @@ static double scalar(const struct tn_tensor *tensor) {
 /* What R and T make of the attributes. */
 static tn_status read_step(
     const struct training *training, const struct tn_run_args *args, struct step *step) {
-    const struct tn_tensor *rate = tn__in(args, 0), *turn = tn__in(args, 1);
+    const struct tn_tensor *rate = tn_in(args, 0), *turn = tn_in(args, 1);
     if (!rate || !turn || tn_tensor_count(rate) != 1 || tn_tensor_count(turn) != 1)
         return tn_fail(
             args->run->diag, TN_INVALID_ARGUMENT, "'R' and 'T' are not one number each");
@@ -156,7 +156,7 @@ static tn_status read_step(
 /* Tensors of one place in all lists must agree. */
 static tn_status check_same(
     const struct tn_run_args *args, uint32_t first, uint32_t other) {
-    const struct tn_tensor *a = tn__in(args, first), *b = tn__in(args, other);
+    const struct tn_tensor *a = tn_in(args, first), *b = tn_in(args, other);
     if (a && b && a->dtype == b->dtype &&
         tn_dims_equal(a->dims, a->rank, b->dims, b->rank))
         return TN_OK;
@@ -170,12 +170,12 @@ static tn_status compute(void *kernel, const struct tn_run_args *args) {
     struct job job = {.kind = training->kind};
     TN_TRY(read_step(training, args, &job.step));
     for (uint32_t i = 0; i < n; i++) {
-        const struct tn_tensor *x = tn__in(args, 2 + i), *in[4];
+        const struct tn_tensor *x = tn_in(args, 2 + i), *in[4];
         struct tn_tensor *out[3] = {NULL, NULL, NULL};
         for (uint32_t k = 0; k < lists; k++) {
             TN_TRY(check_same(args, 2 + i, 2 + k * n + i));
-            in[k] = tn__in(args, 2 + k * n + i);
-            if (k > 0) out[k - 1] = tn__out(args, (k - 1) * n + i);
+            in[k] = tn_in(args, 2 + k * n + i);
+            if (k > 0) out[k - 1] = tn_out(args, (k - 1) * n + i);
         }
         job.x = x->data;
         job.g = in[1]->data;
@@ -184,7 +184,7 @@ static tn_status compute(void *kernel, const struct tn_run_args *args) {
         job.x_new = out[0] ? out[0]->data : NULL;
         job.v_new = out[1] ? out[1]->data : NULL;
         job.h_new = out[2] ? out[2]->data : NULL;
-        tn__parallel(training->base.host, tn_tensor_count(x), 2.0,
+        tn_parallel(training->base.host, tn_tensor_count(x), 2.0,
             x->dtype == TN_DOUBLE ? update_f64 : update_f32, &job);
     }
     return TN_OK;

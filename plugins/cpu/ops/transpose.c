@@ -126,7 +126,7 @@ static tn_status infer_space_to_depth(const struct tn_infer *infer) {
 static tn_status create_transpose(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct permute_kernel), out));
     struct permute_kernel *kernel = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(transpose, ctx->node, &kernel->transpose, ctx->diag), out);
 }
 
@@ -143,7 +143,7 @@ static tn_status setup_block(
 
 static tn_status create_block(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct permute_kernel), out));
-    return tn__kernel_ready(setup_block(ctx, *out), out);
+    return tn_kernel_ready(setup_block(ctx, *out), out);
 }
 
 static tn_status workspace(
@@ -160,7 +160,7 @@ static tn_status plan_permuted(const struct tn_run_args *args, const int64_t *vi
     const uint32_t *perm, uint32_t rank, struct tn_diag *diag) {
     int64_t dims[TN_RANK_MAX], in_steps[TN_RANK_MAX], out_steps[TN_RANK_MAX];
     int64_t src_steps[TN_RANK_MAX], n;
-    const struct tn_tensor *in = tn__in(args, 0), *out = tn__out(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0), *out = tn_out(args, 0);
     tn__dense_steps(view, rank, in_steps);
     for (uint32_t i = 0; i < rank; i++) {
         dims[i] = view[perm[i]];
@@ -175,7 +175,7 @@ static tn_status plan_permuted(const struct tn_run_args *args, const int64_t *vi
 static tn_status prepare_transpose(void *object, const struct tn_run_args *args,
     tn_compute_fn *fn, struct tn_diag *diag) {
     const struct permute_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     uint32_t perm[TN_RANK_MAX];
     (void)fn;
     TN_TRY(read_perm(&kernel->transpose.perm, in->rank, perm, diag));
@@ -191,7 +191,7 @@ static tn_status prepare_block(void *object, const struct tn_run_args *args,
     static const uint32_t to_depth_dcr[6] = {0, 3, 5, 1, 2, 4};
     static const uint32_t to_depth_crd[6] = {0, 1, 3, 5, 2, 4};
     const struct permute_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     const struct tn_type type = {.rank = (int32_t)in->rank};
     int64_t b = kernel->block.blocksize;
     bool dcr = tn_string_is(kernel->block.mode, "DCR");

@@ -143,7 +143,7 @@ struct unique_kernel {
 static tn_status create(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct unique_kernel), out));
     struct unique_kernel *kernel = *out;
-    return tn__kernel_ready(
+    return tn_kernel_ready(
         TN_ATTRS_READ(unique, ctx->node, &kernel->attrs, ctx->diag), out);
 }
 
@@ -190,14 +190,14 @@ static tn_status write_list(
     const struct tn_run_args *args, uint32_t o, const int64_t *list, int64_t n) {
     struct tn_tensor *out;
     if (o >= args->n_outputs || args->outputs[o].kind == TN_KIND_ABSENT) return TN_OK;
-    TN_TRY(tn__output(args, o, TN_INT64, &n, 1, &out));
+    TN_TRY(tn_out_shaped(args, o, TN_INT64, &n, 1, &out));
     if (n > 0) memcpy(out->data, list, (size_t)n * sizeof *list);
     return TN_OK;
 }
 
 static tn_status write_items(const struct tn_run_args *args, const struct items *items,
     const struct groups *groups, int64_t axis_attr) {
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     const struct tn__lines *lines = &items->lines;
     int64_t dims[TN_RANK_MAX] = {groups->n};
     uint32_t rank = 1, axis = 0;
@@ -208,7 +208,7 @@ static tn_status write_items(const struct tn_run_args *args, const struct items 
         for (uint32_t i = 0; i < rank; i++)
             dims[i] = i == axis ? groups->n : in->dims[i];
     }
-    TN_TRY(tn__output(args, 0, in->dtype, dims, rank, &out));
+    TN_TRY(tn_out_shaped(args, 0, in->dtype, dims, rank, &out));
     size_t bytes = (size_t)lines->inner * (tn_dtype_bits(in->dtype) / 8);
     char *dst = out->data;
     for (int64_t o = 0; o < lines->outer && bytes; o++)
@@ -222,7 +222,7 @@ static tn_status write_items(const struct tn_run_args *args, const struct items 
 
 static tn_status compute(void *object, const struct tn_run_args *args) {
     const struct unique_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     const struct tn_run *run = args->run;
     struct items items = {
         in->data, in->dtype, compare_for(in->dtype), {1, tn_tensor_count(in), 1}};

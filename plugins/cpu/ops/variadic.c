@@ -44,7 +44,7 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct variadic_kernel *
 
 static tn_status create(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct variadic_kernel), out));
-    return tn__kernel_ready(setup(ctx, *out), out);
+    return tn_kernel_ready(setup(ctx, *out), out);
 }
 
 static tn_status workspace(
@@ -57,13 +57,13 @@ static tn_status workspace(
 static tn_status prepare(void *object, const struct tn_run_args *args, tn_compute_fn *fn,
     struct tn_diag *diag) {
     struct join *joins = args->state;
-    const struct tn_tensor *out = tn__out(args, 0);
+    const struct tn_tensor *out = tn_out(args, 0);
     (void)object;
     (void)fn;
     if (!out) return tn_fail(diag, TN_INTERNAL, "the output's shape is not known");
     for (uint32_t i = 0; i < args->n_inputs; i++) {
-        const struct tn_tensor *left = i == 1 ? tn__in(args, 0) : out;
-        const struct tn_tensor *const operands[2] = {left, tn__in(args, i)};
+        const struct tn_tensor *left = i == 1 ? tn_in(args, 0) : out;
+        const struct tn_tensor *const operands[2] = {left, tn_in(args, i)};
         if (!operands[0] || !operands[1])
             return tn_fail(diag, TN_INVALID_ARGUMENT, "operand %u is missing", i);
         TN_TRY(tn__ew_plan(&joins[i].ew, out->dims, out->rank, operands, 2, diag));

@@ -1,8 +1,8 @@
 /* Selection: Where takes one of two by a condition, Clip bounds between two scalars. */
 #include "kernels/elementwise.h"
 #include "loops/elementwise.h"
-#include "loops/parallel.h"
 #include "ops/ops.h"
+#include "tenon/helper/parallel.h"
 
 #include <math.h>
 
@@ -64,8 +64,8 @@ static tn_status workspace_where(
 static tn_status prepare_where(void *object, const struct tn_run_args *args,
     tn_compute_fn *fn, struct tn_diag *diag) {
     const struct tn_tensor *const operands[3] = {
-        tn__in(args, 0), tn__in(args, 1), tn__in(args, 2)};
-    const struct tn_tensor *out = tn__out(args, 0);
+        tn_in(args, 0), tn_in(args, 1), tn_in(args, 2)};
+    const struct tn_tensor *out = tn_out(args, 0);
     (void)object;
     (void)fn;
     if (!out || !operands[0] || !operands[1] || !operands[2])
@@ -101,7 +101,7 @@ static tn_status compute_where(void *object, const struct tn_run_args *args) {
     struct where_job job = {kernel, args->state, args->outputs[0].as.tensor->data,
         args->inputs[0].as.tensor->data, args->inputs[1].as.tensor->data,
         args->inputs[2].as.tensor->data};
-    tn__parallel(
+    tn_parallel(
         kernel->base.host, job.ew->count, 0.1 + 0.03 * kernel->size, where_piece, &job);
     return TN_OK;
 }
@@ -184,7 +184,7 @@ static tn_status setup_clip(const struct tn_kernel_ctx *ctx, struct clip_kernel 
 
 static tn_status create_clip(const struct tn_kernel_ctx *ctx, void **out) {
     TN_TRY(tn__kernel_create(ctx, sizeof(struct clip_kernel), out));
-    return tn__kernel_ready(setup_clip(ctx, *out), out);
+    return tn_kernel_ready(setup_clip(ctx, *out), out);
 }
 
 /* What an omitted bound is: the least or greatest value of the kernel's element type. */
@@ -208,7 +208,7 @@ static void open_bound(int32_t elem, bool high, void *out) {
 
 static tn_status compute_clip(void *object, const struct tn_run_args *args) {
     const struct clip_kernel *kernel = object;
-    const struct tn_tensor *in = tn__in(args, 0);
+    const struct tn_tensor *in = tn_in(args, 0);
     uint32_t size = tn_dtype_bits(kernel->elem) / 8;
     struct tn__ew_fn fn = kernel->fn;
     union {
@@ -216,7 +216,7 @@ static tn_status compute_clip(void *object, const struct tn_run_args *args) {
         uint8_t bytes[16];
     } bounds;
     for (uint32_t i = 0; i < 2; i++) {
-        const struct tn_tensor *bound = tn__in(args, 1 + i);
+        const struct tn_tensor *bound = tn_in(args, 1 + i);
         uint8_t *at = bounds.bytes + i * size;
         if (bound && tn_tensor_count(bound) != 1)
             return tn_fail(args->run->diag, TN_INVALID_ARGUMENT,

@@ -64,7 +64,7 @@ static inline int64_t tn_dims_product(const int64_t *dims, uint32_t begin, uint3
 
 static inline int tn_dims_equal(
     const int64_t *a, uint32_t rank_a, const int64_t *b, uint32_t rank_b) {
-    return rank_a == rank_b && (rank_a == 0 || memcmp(a, b, rank_a * sizeof *a) == 0);
+    return rank_a == rank_b && (rank_b == 0 || memcmp(a, b, rank_a * sizeof *a) == 0);
 }
 
 /* An axis of -rank .. rank-1 as 0 .. rank-1. */

@@ -1,13 +1,13 @@
 /* How much work is worth a thread. */
-#ifndef TENON_CPU_PARALLEL_H
-#define TENON_CPU_PARALLEL_H
+#ifndef TENON_HELPER_PARALLEL_H
+#define TENON_HELPER_PARALLEL_H
 
 #include "tenon/plugin.h"
 
 /* Calls fn over [0, n), in pieces of at least about 16 µs, `cost` being nanoseconds an item
  * takes. Small work runs in place. Pieces begin at multiples of a grain that depends on
  * cost alone. */
-static inline void tn__parallel(
+static inline void tn_parallel(
     const struct tn_host *host, int64_t n, double cost, tn_parallel_fn fn, void *arg) {
     double grain = 16000.0 / (cost > 1e-3 ? cost : 1e-3);
     if (n <= 0) return;

@@ -1,8 +1,8 @@
 /* The instruction-set levels for which kernels are compiled. A level includes all lower ones
  * of its architecture. Which level a machine has is found elsewhere and passed in: kernels
  * never detect anything. */
-#ifndef TENON_CPU_ISA_H
-#define TENON_CPU_ISA_H
+#ifndef TENON_ISA_H
+#define TENON_ISA_H
 
 enum tn_isa {
     TN_ISA_SCALAR = 0,     /* plain C: the reference and the specification */

@@ -1,0 +1,36 @@
+/* What the whole plugin shares: its state, one per host, handed to kernels as
+ * ctx->plugin_state. Immutable after init. */
+#ifndef TENON_ML_H
+#define TENON_ML_H
+
+#include "tenon/helper/args.h"
+#include "tenon/helper/attrs.h"
+#include "tenon/helper/diag.h"
+#include "tenon/helper/family.h"
+#include "tenon/helper/kernel.h"
+#include "tenon/helper/rows.h"
+#include "tenon/helper/shape.h"
+#include "tenon/isa.h"
+#include "tenon/op.h"
+#include "tenon/plugin.h"
+
+#define TN_ML_DOMAIN "ai.onnx.ml"
+
+/* what most operators of the domain take */
+#define TN_TYPES_ML_NUMBERS                                                              \
+    (TN_BIT(FLOAT) | TN_BIT(DOUBLE) | TN_BIT(INT32) | TN_BIT(INT64))
+
+struct tn__ml {
+    const struct tn_host *host;
+    enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
+    struct tn_tables tables; /* of all families */
+};
+
+/* clang-format off */
+/* Operator families: one file each, which ends in TN_FAMILY(name). */
+#define TN_ML_FAMILIES(X) \
+    X(binarizer)
+TN_ML_FAMILIES(TN_FAMILY_DECLARE)
+/* clang-format on */
+
+#endif

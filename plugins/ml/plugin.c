@@ -1,0 +1,66 @@
+/* The plugin "org.tenon.ml": domain ai.onnx.ml. Collects the tables of the operator families. */
+#include "ml.h"
+
+#include "tenon/helper/isa_choice.h"
+
+static const struct tn_family *const families[] = {TN_ML_FAMILIES(TN_FAMILY_ADDRESS)};
+
+static void ml_shutdown(void *state) {
+    struct tn__ml *ml = state;
+    if (!ml) return;
+    tn_tables_free(ml->host, &ml->tables);
+    ml->host->free(ml->host->self, ml);
+}
+
+static tn_status ml_init(
+    const struct tn_host *host, void **out_state, struct tn_diag *diag) {
+    struct tn__ml *ml = host->alloc(host->self, sizeof *ml, 0, "ml state");
+    if (!ml)
+        return tn_fail(diag, TN_OUT_OF_MEMORY, "no memory for the ml plugin's state");
+    memset(ml, 0, sizeof *ml);
+    ml->host = host;
+    tn_status status = tn_isa_choose(host, &ml->isa, diag);
+    if (status == TN_OK)
+        status = tn_tables_collect(host, families, TN_COUNT(families), &ml->tables, diag);
+    if (status != TN_OK) {
+        ml_shutdown(ml);
+        return status;
+    }
+    *out_state = ml;
+    return TN_OK;
+}
+
+static tn_status ml_ops(
+    void *state, const struct tn_op_def *const **out_table, uint32_t *out_count) {
+    const struct tn__ml *ml = state;
+    *out_table = ml->tables.ops;
+    *out_count = ml->tables.n_ops;
+    return TN_OK;
+}
+
+static tn_status ml_kernels(
+    void *state, const struct tn_kernel_def *const **out_table, uint32_t *out_count) {
+    const struct tn__ml *ml = state;
+    *out_table = ml->tables.kernels;
+    *out_count = ml->tables.n_kernels;
+    return TN_OK;
+}
+
+static const struct tn_plugin plugin = {
+    .struct_size = TN_PLUGIN_SIZE,
+    .abi_minor = TN_ABI_MINOR,
+    .host_minor_min = TN_ABI_MINOR,
+    .id = "org.tenon.ml",
+    .name = "ONNX-ML operators on the CPU",
+    .version = TN_ML_VERSION,
+    .vendor = "Tenon",
+    .licence = "Apache-2.0",
+    .sanitizer = TN_SANITIZER_CURRENT,
+    .capabilities = TN_PLUGIN_HAS_OPS | TN_PLUGIN_HAS_KERNELS,
+    .init = ml_init,
+    .shutdown = ml_shutdown,
+    .ops = ml_ops,
+    .kernels = ml_kernels,
+};
+
+TN_DEFINE_PLUGIN(plugin, "org.tenon.ml");
