@@ -135,8 +135,7 @@ static tn_status call_compute(struct tn__step_info *info, struct tn_run_args *ar
     const struct tn__unit *unit = info->unit;
     struct tn_diag *diag = info->frame->exec->diag;
     tn_compute_fn fn = unit->compute;
-    if (unit->def && TN_HAS(unit->def, prepare))
-        TN_TRY(unit->def->prepare(unit->kernel, args, &fn, diag));
+    if (unit->prepare) TN_TRY(unit->prepare(unit->kernel, args, &fn, diag));
     if (!fn)
         return tn_fail(diag, TN_PLUGIN, "kernel %s chose no function for these shapes",
             tn__unit_kernel_name(unit));
@@ -152,8 +151,7 @@ static tn_status call_kernel(struct tn__step_info *info, struct tn_run_args *arg
     struct tn__recycler *recycler = &info->frame->exec->recycler;
     struct tn_diag *diag = info->frame->exec->diag;
     struct tn_workspace need = {0, 0};
-    if (unit->def && TN_HAS(unit->def, workspace))
-        TN_TRY(unit->def->workspace(unit->kernel, args, &need));
+    if (unit->workspace) TN_TRY(unit->workspace(unit->kernel, args, &need));
     uint64_t scratch, total;
     if (!tn_align_size(need.scratch, 64, &scratch) ||
         !tn_add_size(scratch, need.state, &total))

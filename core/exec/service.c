@@ -110,6 +110,43 @@ static void *alloc(const struct tn_run *run, uint64_t size, uint64_t align) {
     return tn__bump_alloc(&frame->exec->bump, size, align);
 }
 
+/* ---- interruptible loops --------------------------------------------------------------- */
+
+struct guarded_loop {
+    const struct tn__exec *exec;
+    int64_t grain;
+    tn_parallel_fn fn;
+    void *arg;
+    _Atomic tn_status status;
+};
+
+/* One piece, cut finer so that a loop on one thread asks often too. */
+static void run_guarded(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    enum { TURNS = 64 };
+    struct guarded_loop *loop = arg;
+    int64_t grains = (end - begin) / loop->grain / TURNS + 1;
+    while (begin < end) {
+        tn_status status = tn__exec_interrupted(loop->exec);
+        if (status != TN_OK) {
+            atomic_store_explicit(&loop->status, status, memory_order_relaxed);
+            return;
+        }
+        int64_t left = (end - begin) / loop->grain;
+        int64_t stop = left <= grains ? end : begin + grains * loop->grain;
+        loop->fn(loop->arg, begin, stop, worker);
+        begin = stop;
+    }
+}
+
+static tn_status parallel_for(
+    const struct tn_run *run, int64_t n, int64_t grain, tn_parallel_fn fn, void *arg) {
+    const struct tn__frame *frame = run->self;
+    struct guarded_loop loop = {
+        .exec = frame->exec, .grain = grain < 1 ? 1 : grain, .fn = fn, .arg = arg};
+    run->host->parallel_for(run->host->self, n, loop.grain, run_guarded, &loop);
+    return atomic_load_explicit(&loop.status, memory_order_relaxed);
+}
+
 static tn_status interrupted(const struct tn_run *run) {
     const struct tn__frame *frame = run->self;
     return tn__exec_interrupted(frame->exec);
@@ -124,5 +161,6 @@ void tn__run_fill(
         .output_set = output_set,
         .alloc = alloc,
         .subgraph_run = tn__subgraph_run,
-        .interrupted = interrupted};
+        .interrupted = interrupted,
+        .parallel_for = parallel_for};
 }

@@ -82,9 +82,9 @@ static tn_status ask_workspace(
     struct tn__set *set, uint32_t i, uint64_t *state_bytes, struct tn_diag *diag) {
     struct tn__step_info *info = &set->infos[i];
     const struct tn__unit *unit = info->unit;
-    if (info->dynamic || !unit->def || !TN_HAS(unit->def, workspace)) return TN_OK;
+    if (info->dynamic || !unit->workspace) return TN_OK;
     struct tn_workspace *need = &info->workspace;
-    tn_status status = unit->def->workspace(unit->kernel, &set->steps[i].args, need);
+    tn_status status = unit->workspace(unit->kernel, &set->steps[i].args, need);
     if (status != TN_OK) {
         tn_fail(diag, status, "kernel %s cannot size its workspace",
             tn__unit_kernel_name(unit));
@@ -112,8 +112,8 @@ static tn_status prepare_step(struct tn__set *set, uint32_t i, struct tn_diag *d
     }
     step->args.workspace_size = info->workspace.scratch;
     if (info->workspace.state) step->args.state = set->state + info->state_offset;
-    if (unit->def && TN_HAS(unit->def, prepare)) {
-        tn_status status = unit->def->prepare(unit->kernel, &step->args, &step->fn, diag);
+    if (unit->prepare) {
+        tn_status status = unit->prepare(unit->kernel, &step->args, &step->fn, diag);
         if (status != TN_OK) {
             tn_fail(diag, status, "kernel %s cannot prepare for these shapes",
                 tn__unit_kernel_name(unit));

@@ -62,7 +62,7 @@ static tn_status claim(void *self, tn_node_id node, uint32_t group) {
     const struct tn_provider_def *def = provider_of(a)->reg->def;
     if (group == 0 && ask_kernel(a, node, NULL) != TN_REASON_OK)
         return misuse(a, node, "claims a node for which it has no kernel");
-    if (group != 0 && !(TN_HAS(def, compile) && TN_HAS(def, compiled_run)))
+    if (group != 0 && !TN_HAS(def, compile))
         return misuse(a, node, "claims a group but cannot compile one");
     *verdict = (struct tn__verdict){true, true, group, TN_REASON_OK, ""};
     return TN_OK;
@@ -107,8 +107,8 @@ static tn_status ask_provider(
     const struct tn__plan_provider *provider = provider_of(&a);
     if (!provider->reg) return TN_OK;
     if (!TN_HAS(provider->reg->def, capability)) return ask_rows(&a);
-    struct tn_verdict_sink sink = {
-        TN_VERDICT_SINK_SIZE, 0, &a, claim, decline, ask_kernel};
+    struct tn_verdict_sink sink = {TN_END_OF(struct tn_verdict_sink, kernel), 0, &a,
+        claim, decline, ask_kernel, NULL};
     tn_status status = provider->reg->def->capability(
         provider->instance, &tn__graph_api, program->graph, &sink, diag);
     if (a.status != TN_OK) return a.status;

@@ -50,12 +50,18 @@ struct tn__unit {
     struct tn_graph *graph;
     const tn_node_id *nodes; /* [n_nodes], topological */
     uint32_t n_nodes;
-    uint32_t provider;               /* index in plan->providers */
-    const struct tn_kernel_def *def; /* NULL: compiled by the provider */
+    uint32_t provider;                  /* index in plan->providers */
+    const struct tn_kernel_def *def;    /* NULL: compiled by the provider */
+    const struct tn_compiled *compiled; /* NULL: a kernel */
     const struct tn__plugin *plugin;
     uint32_t plugin_index; /* in plan->plugins */
-    void *kernel;          /* the kernel object, or the compiled group */
+    void *kernel;          /* the kernel object, or the compiled group's */
     tn_compute_fn compute;
+    /* of the kernel or the group, NULL when it has none */
+    tn_status (*workspace)(
+        void *kernel, const struct tn_run_args *args, struct tn_workspace *out);
+    tn_status (*prepare)(void *kernel, const struct tn_run_args *args, tn_compute_fn *fn,
+        struct tn_diag *diag);
     const tn_value_id *inputs, *outputs; /* of a group: its border */
     uint32_t n_inputs, n_outputs;
     const tn_value_id *captures; /* values of this graph that its subgraphs read */

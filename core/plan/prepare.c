@@ -75,6 +75,8 @@ static tn_status create_kernel(
     unit->n_inputs = node->n_inputs;
     unit->n_outputs = node->n_outputs;
     unit->compute = unit->def->compute;
+    if (TN_HAS(unit->def, workspace)) unit->workspace = unit->def->workspace;
+    if (TN_HAS(unit->def, prepare)) unit->prepare = unit->def->prepare;
     TN_TRY(add_plugin(plan, unit, diag));
     TN_TRY(add_serial_lock(plan, unit, diag));
     unit->created = true;
@@ -175,7 +177,6 @@ static tn_status compile_group(
     struct tn__plan *plan = program->plan;
     const struct tn__plan_provider *provider = &plan->providers[unit->provider];
     unit->plugin = provider->reg->plugin;
-    unit->compute = provider->reg->def->compiled_run;
     TN_TRY(find_border(plan, unit, diag));
     TN_TRY(add_plugin(plan, unit, diag));
     struct tn_group group = {.struct_size = TN_GROUP_SIZE,
@@ -188,9 +189,18 @@ static tn_status compile_group(
         .n_inputs = unit->n_inputs,
         .n_outputs = unit->n_outputs,
         .id = unit->id};
+    const struct tn_compiled *compiled = NULL;
     tn_status status =
-        provider->reg->def->compile(provider->instance, &group, &unit->kernel, diag);
+        provider->reg->def->compile(provider->instance, &group, &compiled, diag);
+    if (status == TN_OK && !(compiled && TN_HAS(compiled, run)))
+        status = tn_fail(diag, TN_PLUGIN,
+            "provider '%s' compiled a group that cannot run", provider->id);
     if (status != TN_OK) return explain(unit, status, "compile", diag);
+    unit->compiled = compiled;
+    unit->kernel = compiled->self;
+    unit->compute = compiled->run;
+    if (TN_HAS(compiled, workspace)) unit->workspace = compiled->workspace;
+    if (TN_HAS(compiled, prepare)) unit->prepare = compiled->prepare;
     unit->created = true;
     return TN_OK;
 }
@@ -240,12 +250,11 @@ tn_status tn__plan_kernels(
 void tn__plan_drop_kernels(struct tn__program *program) {
     for (uint32_t i = 0; i < program->n_units; i++) {
         struct tn__unit *unit = &program->units[i];
-        const struct tn_provider_def *provider =
-            program->plan->providers[unit->provider].reg->def;
         if (unit->created && unit->def && TN_HAS(unit->def, destroy))
             unit->def->destroy(unit->kernel);
-        else if (unit->created && !unit->def && TN_HAS(provider, compiled_destroy))
-            provider->compiled_destroy(unit->kernel);
+        else if (unit->compiled && TN_HAS(unit->compiled, destroy))
+            unit->compiled->destroy(unit->kernel);
+        unit->compiled = NULL;
         unit->created = false;
         if (unit->serial) pthread_mutex_destroy(unit->serial);
         unit->serial = NULL;

@@ -258,13 +258,19 @@ tn_status tn__provider_def_check(struct tn_arena *arena,
     const struct tn_provider_def **def, const char *who, struct tn_diag *diag) {
     struct subject s = {who, "provider", NULL, diag};
     TN_TRY(check_head(arena, (const void **)def,
-        TN_END_OF(struct tn_provider_def, capability), TN_PROVIDER_DEF_SIZE, 0, &s));
+        TN_END_OF(struct tn_provider_def, capability), TN_PROVIDER_DEF_SIZE,
+        TN_PROVIDER_OWNING_THREAD, &s));
     const struct tn_provider_def *d = *def;
     if (!good_name(d->id)) return refuse(&s, "has no id");
     s.name = d->id;
     if (d->reserved) return refuse(&s, "has a reserved field that is not zero");
     if (!d->capability) return refuse(&s, "has no capability function");
-    if (d->compile && !d->compiled_run)
-        return refuse(&s, "compiles groups but has no compiled_run function");
+    if (d->spaces && !(d->space_alloc && d->space_free && d->copy))
+        return refuse(
+            &s, "has memory spaces but not all of space_alloc, space_free, copy");
+    if (!d->import_host != !d->import_release ||
+        !d->stream_create != !d->stream_destroy || !d->stream_create != !d->stream_sync)
+        return refuse(
+            &s, "has one function of a pair (import_*, stream_*) without the other");
     return TN_OK;
 }

@@ -99,24 +99,6 @@ static tn_status refuse_create(void *plugin_state, const struct tn_host *host,
     return tn_fail(diag, TN_NOT_FOUND, "there is no fake device in this machine");
 }
 
-static tn_status compile(void *instance, const struct tn_group *group,
-    void **out_compiled, struct tn_diag *diag) {
-    static int compiled;
-    (void)instance;
-    if (group->n_inputs != 1 || group->n_outputs != 1)
-        return tn_fail(diag, TN_UNSUPPORTED, "a group with %u inputs", group->n_inputs);
-    *out_compiled = &compiled;
-    return TN_OK;
-}
-
-static tn_status refuse_compile(void *instance, const struct tn_group *group,
-    void **out_compiled, struct tn_diag *diag) {
-    (void)instance;
-    (void)group;
-    (void)out_compiled;
-    return tn_fail(diag, TN_UNSUPPORTED, "the fake compiler gave up");
-}
-
 static tn_status run(void *compiled, const struct tn_run_args *args) {
     (void)compiled;
     const struct tn_tensor *x = args->inputs[0].as.tensor;
@@ -132,16 +114,65 @@ static tn_status refuse_run(void *compiled, const struct tn_run_args *args) {
     return tn_fail(args->run->diag, TN_INTERNAL, "the fake accelerator stopped");
 }
 
+#define COMPILED(variable, fn)                                                           \
+    static const struct tn_compiled variable = {                                         \
+        .struct_size = TN_COMPILED_SIZE, .run = fn}
+
+COMPILED(good_group, run);
+COMPILED(stopped_group, refuse_run);
+COMPILED(empty_group, NULL);
+
+static tn_status compile(void *instance, const struct tn_group *group,
+    const struct tn_compiled **out, struct tn_diag *diag) {
+    (void)instance;
+    if (group->n_inputs != 1 || group->n_outputs != 1)
+        return tn_fail(diag, TN_UNSUPPORTED, "a group with %u inputs", group->n_inputs);
+    *out = &good_group;
+    return TN_OK;
+}
+
+static tn_status compile_stopped(void *instance, const struct tn_group *group,
+    const struct tn_compiled **out, struct tn_diag *diag) {
+    (void)instance;
+    (void)group;
+    (void)diag;
+    *out = &stopped_group;
+    return TN_OK;
+}
+
+static tn_status compile_empty(void *instance, const struct tn_group *group,
+    const struct tn_compiled **out, struct tn_diag *diag) {
+    (void)instance;
+    (void)group;
+    (void)diag;
+    *out = &empty_group;
+    return TN_OK;
+}
+
+static tn_status compile_nothing(void *instance, const struct tn_group *group,
+    const struct tn_compiled **out, struct tn_diag *diag) {
+    (void)instance;
+    (void)group;
+    (void)out;
+    (void)diag;
+    return TN_OK;
+}
+
+static tn_status refuse_compile(void *instance, const struct tn_group *group,
+    const struct tn_compiled **out, struct tn_diag *diag) {
+    (void)instance;
+    (void)group;
+    (void)out;
+    return tn_fail(diag, TN_UNSUPPORTED, "the fake compiler gave up");
+}
+
 #define PROVIDER(variable, name, ...)                                                    \
     static const struct tn_provider_def variable = {                                     \
         .struct_size = TN_PROVIDER_DEF_SIZE, .id = name, __VA_ARGS__}
 
-PROVIDER(
-    good, "fake.good", .capability = judge_all, .compile = compile, .compiled_run = run);
-PROVIDER(range, "fake.range", .capability = judge_range, .compile = compile,
-    .compiled_run = run);
-PROVIDER(twice, "fake.twice", .capability = judge_twice, .compile = compile,
-    .compiled_run = run);
+PROVIDER(good, "fake.good", .capability = judge_all, .compile = compile);
+PROVIDER(range, "fake.range", .capability = judge_range, .compile = compile);
+PROVIDER(twice, "fake.twice", .capability = judge_twice, .compile = compile);
 PROVIDER(rowless, "fake.rowless", .capability = judge_rowless);
 PROVIDER(hollow, "fake.hollow", .capability = judge_all);
 PROVIDER(strange, "fake.strange", .capability = judge_strange);
@@ -149,15 +180,16 @@ PROVIDER(odd, "fake.odd", .capability = judge_odd);
 PROVIDER(silent, "fake.silent", .capability = judge_silent);
 PROVIDER(failing, "fake.failing", .capability = judge_failing);
 PROVIDER(nocreate, "fake.nocreate", .create = refuse_create, .capability = judge_all);
-PROVIDER(nocompile, "fake.nocompile", .capability = judge_all, .compile = refuse_compile,
-    .compiled_run = run);
-PROVIDER(norun, "fake.norun", .capability = judge_all, .compile = compile,
-    .compiled_run = refuse_run);
+PROVIDER(nocompile, "fake.nocompile", .capability = judge_all, .compile = refuse_compile);
+PROVIDER(empty, "fake.empty", .capability = judge_all, .compile = compile_empty);
+PROVIDER(nothing, "fake.nothing", .capability = judge_all, .compile = compile_nothing);
+PROVIDER(norun, "fake.norun", .capability = judge_all, .compile = compile_stopped);
 
 static tn_status providers(
     void *state, const struct tn_provider_def *const **out_table, uint32_t *out_count) {
     static const struct tn_provider_def *const table[] = {&good, &range, &twice, &rowless,
-        &hollow, &strange, &odd, &silent, &failing, &nocreate, &nocompile, &norun};
+        &hollow, &strange, &odd, &silent, &failing, &nocreate, &nocompile, &norun, &empty,
+        &nothing};
     (void)state;
     *out_table = table;
     *out_count = sizeof table / sizeof table[0];

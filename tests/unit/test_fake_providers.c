@@ -49,6 +49,8 @@ static const struct {
     {"fake.failing", TN_UNSUPPORTED, "the fake driver does not answer"},
     {"fake.nocreate", TN_NOT_FOUND, "there is no fake device in this machine"},
     {"fake.nocompile", TN_UNSUPPORTED, "the fake compiler gave up"},
+    {"fake.empty", TN_PLUGIN, "compiled a group that cannot run"},
+    {"fake.nothing", TN_PLUGIN, "compiled a group that cannot run"},
 };
 
 START_TEST(a_misdeed_is_an_error_that_names_it) {

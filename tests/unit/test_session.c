@@ -332,23 +332,6 @@ static tn_status odd_capability(void *instance, const struct tn_graph_api *api,
     return script.capability(api, graph, sink, odd_diag);
 }
 
-static tn_status odd_compile(void *instance, const struct tn_group *group,
-    void **out_compiled, struct tn_diag *odd_diag) {
-    (void)instance;
-    if (script.compile_status)
-        return tn_fail(odd_diag, script.compile_status, "the compiler is out of order");
-    script.n_compiled++;
-    script.n_group_nodes += group->n_nodes;
-    script.n_group_inputs = group->n_inputs;
-    script.n_group_outputs = group->n_outputs;
-    *out_compiled = &script;
-    return TN_OK;
-}
-
-static void odd_destroy(void *compiled) {
-    if (compiled) script.n_destroyed++;
-}
-
 /* Every group of the tests is a sum of its inputs, plus one for each node. */
 static tn_status odd_run(void *compiled, const struct tn_run_args *args) {
     (void)compiled;
@@ -364,14 +347,34 @@ static tn_status odd_run(void *compiled, const struct tn_run_args *args) {
     return TN_OK;
 }
 
+static void odd_destroy(void *compiled) {
+    if (compiled) script.n_destroyed++;
+}
+
+static const struct tn_compiled odd_compiled = {.struct_size = TN_COMPILED_SIZE,
+    .self = &script,
+    .run = odd_run,
+    .destroy = odd_destroy};
+
+static tn_status odd_compile(void *instance, const struct tn_group *group,
+    const struct tn_compiled **out, struct tn_diag *odd_diag) {
+    (void)instance;
+    if (script.compile_status)
+        return tn_fail(odd_diag, script.compile_status, "the compiler is out of order");
+    script.n_compiled++;
+    script.n_group_nodes += group->n_nodes;
+    script.n_group_inputs = group->n_inputs;
+    script.n_group_outputs = group->n_outputs;
+    *out = &odd_compiled;
+    return TN_OK;
+}
+
 static const struct tn_provider_def odd_provider = {.struct_size = TN_PROVIDER_DEF_SIZE,
     .id = "odd",
     .name = "odd",
     .device_kind = TN_DEVICE_NPU,
     .capability = odd_capability,
-    .compile = odd_compile,
-    .compiled_destroy = odd_destroy,
-    .compiled_run = odd_run};
+    .compile = odd_compile};
 
 static tn_status odd_providers(
     void *state, const struct tn_provider_def *const **out_table, uint32_t *out_count) {

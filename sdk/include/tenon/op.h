@@ -133,6 +133,7 @@ struct tn_op_version {
 
 #define TN_OP_NONDETERMINISTIC 0x10000u /* random: neither folded nor shared */
 #define TN_OP_STATEFUL 0x20000u         /* keeps state from run to run */
+#define TN_OP_CONTEXT 0x40000u          /* stands for a compiled group: see provider.h */
 
 struct tn_op_def {
     uint32_t struct_size; /* TN_OP_DEF_SIZE */
@@ -194,8 +195,13 @@ struct tn_run {
     /* 0, TN_CANCELLED or TN_DEADLINE: long kernels ask every millisecond or so. [worker]
      * too */
     tn_status (*interrupted)(const struct tn_run *run);
+    /* host->parallel_for that stops early when the run is interrupted: TN_OK when every
+     * item was done, else TN_CANCELLED or TN_DEADLINE, which the kernel returns at once
+     * since some items were not. */
+    tn_status (*parallel_for)(
+        const struct tn_run *run, int64_t n, int64_t grain, tn_parallel_fn fn, void *arg);
 };
-#define TN_RUN_SIZE ((uint32_t)TN_END_OF(struct tn_run, interrupted))
+#define TN_RUN_SIZE ((uint32_t)TN_END_OF(struct tn_run, parallel_for))
 
 /* Arguments of a call: flat, resolved once per shape set. Frozen. The value structs keep
  * their addresses from run to run; data pointers of the run's inputs and outputs may
