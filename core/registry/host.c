@@ -108,9 +108,8 @@ static uint32_t host_worker_count(void *self) {
 }
 
 static const void *host_get_extension(void *self, const char *id) {
-    (void)self;
-    (void)id;
-    return NULL;
+    struct tn__host_ctx *ctx = self;
+    return id ? tn__registry_service(ctx->registry, id) : NULL;
 }
 
 const struct tn_host *tn__host_create(

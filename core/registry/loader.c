@@ -151,8 +151,11 @@ static tn_status open_library(struct tn__registry *registry,
 void tn__candidate_open(struct tn__registry *registry, struct tn__candidate *candidate) {
     struct tn_diag diag = {0};
     char *real = NULL;
+    if (candidate->opening) return;
+    candidate->opening = true;
     tn_status status = tn__path_real(candidate->path, &real, &diag);
     if (status == TN_OK) status = open_library(registry, candidate, real, &diag);
+    candidate->opening = false;
     tn__free(real);
     settle(registry, candidate, status, &diag);
     if (status != TN_OK)
@@ -211,7 +214,9 @@ tn_status tn__registry_load(
     struct tn__candidate *candidate = tn__candidate_add(registry, path, &inner);
     tn_status status = inner.code;
     if (candidate) {
+        candidate->opening = true;
         status = load_path(registry, candidate, path, &inner);
+        candidate->opening = false;
         settle(registry, candidate, status, &inner);
     }
     if (status != TN_OK && diag && diag->code == TN_OK) {

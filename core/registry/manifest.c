@@ -2,6 +2,7 @@
  * that nothing has to be opened to know what it offers.
  *
  *     [plugin]      id, name, version, library (beside the manifest), abi, triple, passes
+ *     [services:0]  ids1 = tenon.x/1, …
  *     [domain:0]    name, newest, ops1 = A, B, … ops2 = …
  *     [kernels:0]   provider, domain, ops1 = …
  *     [provider:0]  id, name */
@@ -76,6 +77,23 @@ static tn_status add_ops(struct reader *r, const struct tn__ini_entry *e, uint32
     return TN_OK;
 }
 
+/* "id, id" of what other plugins may ask for. */
+static tn_status read_services(struct reader *r, const struct tn__ini_entry *e) {
+    for (const char *p = e->value; *p;) {
+        p += strspn(p, ", ");
+        size_t n = strcspn(p, ", ");
+        char id[TN__NAME_MAX], key[TN__KEY_MAX];
+        if (n == 0) break;
+        if (n >= sizeof id) return fail_entry(r, e, "an id over 127 bytes");
+        memcpy(id, p, n);
+        id[n] = '\0';
+        (void)tn__service_key(key, id);
+        TN_TRY(add_offer(r, key, TN__OFFER_SERVICE));
+        p += n;
+    }
+    return TN_OK;
+}
+
 static tn_status copy_text(const struct reader *r, const char *value, const char **out) {
     *out = tn__arena_string(r->registry->arena, value, strlen(value));
     return *out ? TN_OK : tn__fail_memory(r->diag, "a manifest", 0);
@@ -138,17 +156,19 @@ static tn_status read_entries(struct reader *r) {
         const char *prefix;
         tn_status (*read)(struct reader *r, const struct tn__ini_entry *e);
     } sections[] = {{"plugin", read_plugin}, {"domain:", read_domain},
-        {"kernels:", read_kernels}, {"provider:", read_provider}};
+        {"kernels:", read_kernels}, {"provider:", read_provider},
+        {"services:", read_services}};
+    enum { SECTIONS = sizeof sections / sizeof sections[0] };
     const char *section = "";
     for (uint32_t i = 0; i < tn__ini_count(r->ini); i++) {
         const struct tn__ini_entry *e = tn__ini_at(r->ini, i);
         if (strcmp(e->section, section) != 0) r->domain = NULL;
         section = e->section;
         size_t s = 0;
-        while (s < 4 &&
+        while (s < SECTIONS &&
                strncmp(section, sections[s].prefix, strlen(sections[s].prefix)) != 0)
             s++;
-        if (s == 4) return fail_entry(r, e, "an unknown section");
+        if (s == SECTIONS) return fail_entry(r, e, "an unknown section");
         TN_TRY(sections[s].read(r, e));
     }
     return TN_OK;
@@ -185,7 +205,7 @@ tn_status tn__manifest_read(struct tn__registry *registry, const char *path,
 
 static tn_status fail_drift(const struct tn__candidate *c, const char *key,
     const char *what, struct tn_diag *diag) {
-    const char *name = key[0] == '\r' ? key + 1 : strchr(key, '\n') + 1;
+    const char *op = strchr(key, '\n'), *name = op ? op + 1 : key + 1;
     return tn_fail(diag, TN_PLUGIN,
         "manifest '%s' does not fit its library '%s': '%s' is %s; make it anew with the "
         "SDK",

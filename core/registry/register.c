@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TABLE = 65536 };
+enum { MAX_TABLE = 65536, MAX_SERVICES = 256 };
 
 /* The plugin's tables, copied so that rows can be replaced by full-length copies. */
 struct tables {
@@ -180,6 +180,11 @@ static tn_status list_offers(const struct registration *r, struct tn__offers *ha
     for (uint32_t i = 0; i < t->n_providers; i++) {
         (void)tn__provider_key(key, t->providers[i]->id);
         TN_TRY(tn__offers_add(arena, have, key, TN__OFFER_PROVIDER, r->diag));
+    }
+    const char *const *services = r->plugin->desc->services;
+    for (uint32_t i = 0; services && i < MAX_SERVICES && services[i]; i++) {
+        if (tn__service_key(key, services[i]))
+            TN_TRY(tn__offers_add(arena, have, key, TN__OFFER_SERVICE, r->diag));
     }
     return TN_OK;
 }

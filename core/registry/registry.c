@@ -32,6 +32,12 @@ bool tn__provider_key(char *buf, const char *id) {
     return true;
 }
 
+bool tn__service_key(char *buf, const char *id) {
+    if (strlen(id) >= TN__NAME_MAX) return false;
+    snprintf(buf, TN__KEY_MAX, "\t%s", id);
+    return true;
+}
+
 /* ---- operators ------------------------------------------------------------------- */
 
 struct tn__op_entry *tn__entry_find(
@@ -236,7 +242,11 @@ tn_status tn__registry_create(const struct tn__conf *conf,
     }
     registry->arena = arena;
     registry->conf = conf;
-    pthread_mutex_init(&registry->lock, NULL);
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&registry->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
     struct tn__cpu cpu;
     tn__cpu_detect(&cpu);
     registry->services.cpu_features = cpu.features;

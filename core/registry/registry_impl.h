@@ -34,16 +34,21 @@ struct tn__op_entry {
 /* The host table of one plugin, and what stands behind it. */
 struct tn__host_ctx {
     struct tn_host table;
-    const struct tn__registry *registry;
+    struct tn__registry *registry;
     const char *section; /* "plugin:<id>" */
 };
 
 /* What an offer is. */
-enum { TN__OFFER_OP = 1, TN__OFFER_KERNEL = 2, TN__OFFER_PROVIDER = 4 };
+enum {
+    TN__OFFER_OP = 1,
+    TN__OFFER_KERNEL = 2,
+    TN__OFFER_PROVIDER = 4,
+    TN__OFFER_SERVICE = 8
+};
 
 /* What a manifest lists, or a library has. */
 struct tn__offers {
-    struct tn_str_map index; /* keys of tn__op_key and tn__provider_key → TN__OFFER_* */
+    struct tn_str_map index; /* keys of the functions below → TN__OFFER_* */
     const char **keys;       /* the same in order */
     uint32_t n, cap;
 };
@@ -68,6 +73,7 @@ struct tn__candidate {
     struct tn__domain_offer *domains;
     uint32_t n_domains, cap_domains;
     bool has_passes;
+    bool opening; /* its init runs now: it may ask for services, but not for itself */
 };
 
 struct tn__domain_offer {
@@ -76,7 +82,7 @@ struct tn__domain_offer {
 };
 
 struct tn__registry {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* recursive: a plugin's init may ask for services */
     struct tn_arena *arena;
     const struct tn__conf *conf; /* may be NULL */
     struct tn__host_services services;
@@ -106,6 +112,7 @@ const char *tn__domain_label(const char *domain);
 /* Key of an operator in maps; false when the names are longer than any in a table. */
 bool tn__op_key(char *buf, const char *domain, const char *op_type);
 bool tn__provider_key(char *buf, const char *id);
+bool tn__service_key(char *buf, const char *id);
 struct tn__op_entry *tn__entry_find(
     const struct tn__registry *registry, const char *domain, const char *op_type);
 /* The entry, made when it is new; NULL when there is no memory. */
@@ -125,6 +132,12 @@ const struct tn_host *tn__host_create(
     struct tn__registry *registry, const char *id, struct tn_diag *diag);
 void tn__registry_log(const struct tn__registry *registry, uint32_t level,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- publish.c ---- */
+
+/* The service of this id, from the plugins that publish it; NULL when none does. Takes the
+ * lock, which the init of a plugin already holds. */
+const void *tn__registry_service(struct tn__registry *registry, const char *id);
 
 /* ---- plugin_check.c: `who` is the path or id that messages name ---- */
 

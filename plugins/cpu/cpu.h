@@ -15,6 +15,7 @@
 #include "kernels/transpose.h"
 #include "kernels/vmath.h"
 #include "kernels/winograd.h"
+#include "tenon/ext/draft/gemm.h"
 #include "tenon/helper/family.h"
 #include "tenon/isa.h"
 #include "tenon/op.h"
@@ -34,7 +35,8 @@ struct tn__cpu {
     struct tn_convert_kernels convert;
     struct tn_pool_kernels pool;
     struct tn_transpose_kernels transpose;
-    struct tn_tables tables; /* of all families */
+    struct tn_gemm_service gemm_service; /* lent to other plugins */
+    struct tn_tables tables;             /* of all families */
 };
 
 /* The provider "cpu" (provider.c). */

@@ -2,6 +2,7 @@
  * the operator families and chooses the instruction-set level. */
 #include "cpu.h"
 
+#include "gemm_service.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
 #include "tenon/ext/draft/pass.h"
@@ -43,6 +44,7 @@ static tn_status cpu_init(
     tn_convert_kernels_init(&cpu->convert, cpu->isa);
     tn_pool_kernels_init(&cpu->pool, cpu->isa);
     tn_transpose_kernels_init(&cpu->transpose, cpu->isa);
+    tn__gemm_service_init(cpu);
     *out_state = cpu;
     return TN_OK;
 }
@@ -73,9 +75,12 @@ static tn_status cpu_providers(
 }
 
 static const void *cpu_extension(void *state, const char *id) {
-    (void)state;
+    const struct tn__cpu *cpu = state;
+    if (strcmp(id, TN_GEMM_SERVICE) == 0) return &cpu->gemm_service;
     return strcmp(id, TN_PASS_EXTENSION) == 0 ? &tn__cpu_passes : NULL;
 }
+
+static const char *const services[] = {TN_GEMM_SERVICE, NULL};
 
 static const struct tn_plugin plugin = {
     .struct_size = TN_PLUGIN_SIZE,
@@ -94,6 +99,7 @@ static const struct tn_plugin plugin = {
     .kernels = cpu_kernels,
     .providers = cpu_providers,
     .get_extension = cpu_extension,
+    .services = services,
 };
 
 TN_DEFINE_PLUGIN(plugin, "org.tenon.cpu");

@@ -188,6 +188,15 @@ static void write_kernels(const struct tn_kernel_def *const *kernels, uint32_t n
     }
 }
 
+static void write_services(const struct tn_plugin *plugin) {
+    struct list list = {"ids", 0, 0};
+    for (uint32_t i = 0; plugin->services[i]; i++) {
+        if (i == 0) printf("\n[services:0]\n");
+        add_name(&list, plugin->services[i]);
+    }
+    printf("\n");
+}
+
 static int fail_table(const struct tn_plugin *plugin, const char *what) {
     fprintf(
         stderr, "tenon-manifest: plugin '%s' does not give its %s\n", plugin->id, what);
@@ -237,6 +246,7 @@ static int write_manifest(const struct tn_plugin *plugin, const char *path) {
     printf("abi = %u.%u\ntriple = %s\npasses = %d\n", TN_ABI_MAJOR, plugin->abi_minor,
         TN_TRIPLE, passes);
     int result = write_tables(plugin, state);
+    if (result == EXIT_SUCCESS && TN_HAS(plugin, services)) write_services(plugin);
     if (plugin->shutdown) plugin->shutdown(state);
     return result;
 }

@@ -42,6 +42,7 @@ FIELD(tn_plugin, abi_minor, 8) FIELD(tn_plugin, host_minor_min, 12) FIELD(tn_plu
 FIELD(tn_plugin, version, 32) FIELD(tn_plugin, sanitizer, 64) FIELD(tn_plugin, capabilities, 68)
 FIELD(tn_plugin, init, 72) FIELD(tn_plugin, shutdown, 80) FIELD(tn_plugin, ops, 88)
 FIELD(tn_plugin, kernels, 96) FIELD(tn_plugin, providers, 104) FIELD(tn_plugin, get_extension, 112)
+FIELD(tn_plugin, services, 120)
 FIELD(tn_node, id, 8) FIELD(tn_node, since, 12) FIELD(tn_node, name, 16) FIELD(tn_node, domain, 24)
 FIELD(tn_node, op_type, 32) FIELD(tn_node, inputs, 40) FIELD(tn_node, outputs, 48)
 FIELD(tn_node, attrs, 56) FIELD(tn_node, n_inputs, 64) FIELD(tn_node, n_outputs, 68)

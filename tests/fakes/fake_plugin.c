@@ -7,6 +7,7 @@
 #include "tenon/provider.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* clang-format off */
 #ifndef FAKE_ENTRY
@@ -216,10 +217,16 @@ static const void *get_extension(void *state, const char *id) {
     value = tenon_test_helper();
     return &value;
 }
-#define EXTENSION get_extension
 #else
-#define EXTENSION NULL
+/* What other plugins may ask for. */
+static const void *get_extension(void *state, const char *id) {
+    static const int service = 42;
+    (void)state;
+    return strcmp(id, "test.fake/1") == 0 ? &service : NULL;
+}
 #endif
+
+static const char *const services[] = {"test.fake/1", NULL};
 
 /* ---- plugin ---- */
 
@@ -257,6 +264,10 @@ static tn_status start(
         return tn_fail(diag, INIT_STATUS, "the fake device is on fire");
     const struct tn_host **state = host->alloc(host->self, sizeof *state, 0, "fake");
     if (!state) return tn_fail(diag, TN_OUT_OF_MEMORY, "no memory for the fake");
+#ifdef ASKS_ITSELF
+    if (host->get_extension(host->self, services[0]))
+        return tn_fail(diag, TN_INTERNAL, "a service was there before its plugin");
+#endif
     *state = host;
     *out_state = state;
     return TN_OK;
@@ -287,7 +298,8 @@ static const struct {
                     .ops = DESC_OPS,
                     .kernels = get_kernels,
                     .providers = get_providers,
-                    .get_extension = EXTENSION},
+                    .get_extension = get_extension,
+                    .services = services},
     {GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE}};
 
 #ifndef NO_NOTE

@@ -1,6 +1,6 @@
 /* Loading plugins from files: every fault of tests/fakes is refused with a sentence that
  * names it, what is merely longer or shorter is taken, and nothing is left behind. */
-#include "core/registry/registry.h"
+#include "core/registry/registry_impl.h"
 
 #include "core/base/alloc.h"
 #include "unit.h"
@@ -204,6 +204,19 @@ START_TEST(a_plugin_is_opened_when_its_provider_is_asked_for) {
 }
 END_TEST
 
+START_TEST(a_plugin_is_opened_when_its_service_is_asked_for) {
+    make_folder("");
+    search(NULL, NULL);
+    ck_assert_ptr_null(tn__registry_service(registry, "test.nothing/1"));
+    ck_assert(!is_open());
+    const int *service = tn__registry_service(registry, "test.fake/1");
+    ck_assert_ptr_nonnull(service);
+    ck_assert_int_eq(*service, 42);
+    ck_assert(is_open());
+    ck_assert_ptr_eq(tn__registry_service(registry, "test.fake/1"), service);
+}
+END_TEST
+
 START_TEST(the_environment_adds_folders) {
     make_folder("");
     setenv("TENON_PLUGIN_PATH", dir, 1);
@@ -236,6 +249,9 @@ static const struct {
     {"s/Double, Broken/Double, Broken, More/",
         "'More' is in the manifest but not in the library"},
     {"/provider:0/,$d", "'fake' is in the library but not in the manifest"},
+    {"/services:0/,$d", "'test.fake/1' is in the library but not in the manifest"},
+    {"s/^ids1 = .*/&, test.more/",
+        "'test.more' is in the manifest but not in the library"},
     {"s/^id = org.*/id = org.tenon.fake.twin/", "is of plugin 'org.tenon.fake.twin'"},
 };
 
@@ -264,6 +280,10 @@ static const struct {
     {"s/^.domain:0.$/[surprise]/", "an unknown section"},
     {"s/^newest/latest/", "an unknown key"},
     {"s/^newest.*/ops9 = \\x01/", "control character"},
+    {"s/^ids1 = .*/ids1 = "
+     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx/",
+        "an id over 127 bytes"},
 };
 
 START_TEST(a_malformed_manifest_is_refused_by_line) {
@@ -337,6 +357,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, what_is_not_there_or_unsafe_is_refused);
     tcase_add_test(tests, a_plugin_is_opened_when_its_operator_is_needed);
     tcase_add_test(tests, a_plugin_is_opened_when_its_provider_is_asked_for);
+    tcase_add_test(tests, a_plugin_is_opened_when_its_service_is_asked_for);
     tcase_add_test(tests, the_environment_adds_folders);
     tcase_add_test(tests, select_and_disable_keep_plugins_out);
     tcase_add_loop_test(tests, a_manifest_that_does_not_fit_its_library_is_refused, 0,

@@ -105,7 +105,9 @@ struct tn_host {
         void *self, int64_t n, int64_t grain, tn_parallel_fn fn, void *arg);
     /* [any] Upper bound of `worker` + 1. */
     uint32_t (*worker_count)(void *self);
-    /* [any] Optional interface "tenon.<name>/<rev>", NULL when the host has none. */
+    /* [setup] Optional interface "tenon.<name>/<rev>": the host's own, or a service that
+     * another plugin publishes, which is opened when its manifest says so. NULL when there
+     * is none. The answer lives as long as the host table. Not from shutdown. */
     const void *(*get_extension)(void *self, const char *id);
 };
 #define TN_HOST_SIZE ((uint32_t)TN_END_OF(struct tn_host, get_extension))
@@ -146,8 +148,11 @@ struct tn_plugin {
     /* [any] Optional interface of the plugin ("tenon.draft.pass/1"), NULL when unknown.
      * May be NULL. */
     const void *(*get_extension)(void *state, const char *id);
+    /* Ids that get_extension answers for other plugins to use, NULL at the end: services.
+     * They stand in the manifest. May be NULL. */
+    const char *const *services;
 };
-#define TN_PLUGIN_SIZE ((uint32_t)TN_END_OF(struct tn_plugin, get_extension))
+#define TN_PLUGIN_SIZE ((uint32_t)TN_END_OF(struct tn_plugin, services))
 
 /* The entry. [any], pure, no allocation, callable many times. Returns TN_OK and a
  * descriptor, or a code when the plugin itself declines this host. */
