@@ -108,8 +108,23 @@ static tn_status check_map(
     return TN_OK;
 }
 
+static tn_status check_table(const struct tn_io *io, const struct tn_sequence *sequence,
+    uint32_t elem_kind, struct tn_diag *diag) {
+    const struct tn_map *table = sequence->table;
+    if (elem_kind && elem_kind != TN_KIND_MAP)
+        return bad_part(io, "a sequence with an element of another kind", diag);
+    TN_TRY(check_part(io, &table->keys, io->type.key_dtype, diag));
+    TN_TRY(check_part(io, &table->values, io->type.dtype, diag));
+    if (table->keys.rank != 1 || table->values.rank < 2 ||
+        (uint64_t)table->values.dims[0] != sequence->count ||
+        table->values.dims[1] != table->keys.dims[0])
+        return bad_part(io, "a table of maps with not one value for each key", diag);
+    return TN_OK;
+}
+
 static tn_status check_sequence(const struct tn_io *io,
     const struct tn_sequence *sequence, uint32_t elem_kind, struct tn_diag *diag) {
+    if (tn_sequence_table(sequence)) return check_table(io, sequence, elem_kind, diag);
     if (sequence->count && !sequence->items)
         return bad_part(io, "a sequence without its elements", diag);
     for (uint64_t i = 0; i < sequence->count; i++) {

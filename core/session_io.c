@@ -75,7 +75,10 @@ const char *tn__io_text(const struct tn_io *io, char *buf, size_t size) {
     const struct tn_type *type = &io->type;
     const char *kind =
         type->kind < sizeof kinds / sizeof *kinds ? kinds[type->kind] : "opaque value";
-    int at = snprintf(buf, size, "%s%s", kind,
+    bool maps = type->kind == TN_KIND_MAP || type->elem_kind == TN_KIND_MAP;
+    int at = snprintf(buf, size, "%s%s%s%s%s", kind,
+        type->elem_kind == TN_KIND_MAP ? "maps of " : "",
+        maps ? tn_dtype_name(type->key_dtype) : "", maps ? " to " : "",
         type->kind == TN_KIND_ABSENT ? "" : tn_dtype_name(type->dtype));
     if (type->kind != TN_KIND_TENSOR || type->rank < 0) return buf;
     for (int32_t i = 0; i < type->rank && at > 0 && (size_t)at + 32 < size; i++) {

@@ -77,6 +77,19 @@ tn_status tn_value_copy(
     return TN_OK;
 }
 
+tn_status tn_value_spread(
+    const struct tn_value_ref *src, struct tn_value **out, struct tn_diag *diag) {
+    uint64_t bytes = 0;
+    struct tn_value *value = NULL;
+    if (!src || !out)
+        return tn_fail(diag, TN_INVALID_ARGUMENT, "no value to copy, or no place for it");
+    TN_TRY(tn__value_bytes_spread(src, &bytes, diag));
+    TN_TRY(alloc_value(bytes, &value, diag));
+    tn__value_pack_spread(src, value + 1, &value->ref);
+    *out = value;
+    return TN_OK;
+}
+
 tn_status tn_value_parse(const void *data, uint64_t size, const struct tn_type *type,
     struct tn_value **out, struct tn_diag *diag) {
     if (!type || !out || (size && !data))

@@ -14,6 +14,7 @@ struct packer {
     bool failed;
     const char *problem; /* why the value cannot be copied; NULL: too large */
     uint32_t depth;
+    bool spread; /* tables become maps of their own */
 };
 
 static void refuse(struct packer *p, const char *problem) {
@@ -72,19 +73,47 @@ static void pack_tensor(
 static void pack_ref(
     struct packer *p, const struct tn_value_ref *src, struct tn_value_ref *dst);
 
-static void pack_sequence(
-    struct packer *p, const struct tn_sequence *src, struct tn_sequence *dst) {
-    struct tn_value_ref *items = take(p, src->count, sizeof *items);
-    for (uint64_t i = 0; i < src->count && !p->failed; i++)
-        pack_ref(p, &src->items[i], items ? &items[i] : NULL);
-    if (!dst) return;
-    *dst = *src;
-    dst->items = items;
-}
-
 static void pack_map(struct packer *p, const struct tn_map *src, struct tn_map *dst) {
     pack_tensor(p, &src->keys, dst ? &dst->keys : NULL);
     pack_tensor(p, &src->values, dst ? &dst->values : NULL);
+}
+
+/* Whether a table has a row for each map and a value for each key. */
+static bool is_table(const struct tn_sequence *s) {
+    const struct tn_map *t = tn_sequence_table(s);
+    uint64_t bytes;
+    return t && t->keys.rank == 1 && t->values.rank >= 2 && !t->values.strides &&
+           t->values.dims[0] == (int64_t)s->count &&
+           t->values.dims[1] == t->keys.dims[0] &&
+           tn_tensor_bytes(t->values.dtype, t->values.dims, t->values.rank, &bytes) &&
+           bytes <= t->values.size;
+}
+
+static void pack_table(
+    struct packer *p, const struct tn_sequence *src, struct tn_sequence *dst) {
+    struct tn_map *table = take(p, 1, sizeof *table);
+    if (!is_table(src)) return refuse(p, "a table of maps whose shape does not fit them");
+    pack_map(p, src->table, table);
+    if (!dst) return;
+    *dst = *src;
+    dst->table = table;
+}
+
+static void pack_sequence(
+    struct packer *p, const struct tn_sequence *src, struct tn_sequence *dst) {
+    if (!src->items && src->count && !is_table(src))
+        return refuse(p, "a sequence without its elements");
+    if (is_table(src) && !p->spread) return pack_table(p, src, dst);
+    struct tn_value_ref *items = take(p, src->count, sizeof *items);
+    for (uint64_t i = 0; i < src->count && !p->failed; i++) {
+        struct tn_map storage;
+        const struct tn_value_ref item = tn_sequence_item(src, i, &storage);
+        pack_ref(p, &item, items ? &items[i] : NULL);
+    }
+    if (!dst) return;
+    *dst = *src;
+    dst->items = items;
+    dst->table = NULL;
 }
 
 static void pack_optional(
@@ -131,9 +160,9 @@ static void pack_ref(
     p->depth--;
 }
 
-tn_status tn__value_bytes(
-    const struct tn_value_ref *src, uint64_t *out, struct tn_diag *diag) {
-    struct packer p = {0};
+static tn_status measure(
+    const struct tn_value_ref *src, bool spread, uint64_t *out, struct tn_diag *diag) {
+    struct packer p = {.spread = spread};
     pack_ref(&p, src, NULL);
     if (p.failed && p.problem)
         return tn_fail(diag, TN_UNSUPPORTED, "cannot copy %s", p.problem);
@@ -143,9 +172,29 @@ tn_status tn__value_bytes(
     return TN_OK;
 }
 
-void tn__value_pack(
-    const struct tn_value_ref *src, void *memory, struct tn_value_ref *out) {
-    struct packer p = {.memory = memory};
+tn_status tn__value_bytes(
+    const struct tn_value_ref *src, uint64_t *out, struct tn_diag *diag) {
+    return measure(src, false, out, diag);
+}
+
+tn_status tn__value_bytes_spread(
+    const struct tn_value_ref *src, uint64_t *out, struct tn_diag *diag) {
+    return measure(src, true, out, diag);
+}
+
+static void pack(
+    const struct tn_value_ref *src, bool spread, void *memory, struct tn_value_ref *out) {
+    struct packer p = {.memory = memory, .spread = spread};
     *out = (struct tn_value_ref){0};
     pack_ref(&p, src, out);
+}
+
+void tn__value_pack(
+    const struct tn_value_ref *src, void *memory, struct tn_value_ref *out) {
+    pack(src, false, memory, out);
+}
+
+void tn__value_pack_spread(
+    const struct tn_value_ref *src, void *memory, struct tn_value_ref *out) {
+    pack(src, true, memory, out);
 }

@@ -12,5 +12,10 @@ tn_status tn__value_bytes(
 /* Copies src into `memory` (aligned to 64, of the size above); *out points into it. */
 void tn__value_pack(
     const struct tn_value_ref *src, void *memory, struct tn_value_ref *out);
+/* The same with tables of maps spread into maps. */
+tn_status tn__value_bytes_spread(
+    const struct tn_value_ref *src, uint64_t *out, struct tn_diag *diag);
+void tn__value_pack_spread(
+    const struct tn_value_ref *src, void *memory, struct tn_value_ref *out);
 
 #endif

@@ -122,7 +122,7 @@ const char *tn__type_text(
     bool nested = wrapped && type->elem_kind > TN_KIND_TENSOR;
     put(&w, nested ? kind_text(type->elem_kind) : "");
     put(&w, nested ? "(" : "");
-    if (type->kind == TN_KIND_MAP) {
+    if (type->kind == TN_KIND_MAP || (nested && type->elem_kind == TN_KIND_MAP)) {
         put(&w, tn_dtype_name(type->key_dtype));
         put(&w, ", ");
     }

@@ -87,7 +87,7 @@ static tn_status decode_sequence(struct tn__reader *r, const Onnx__SequenceProto
     if (!sequence || !items)
         return tn__fail_memory(diag, "a sequence", n * sizeof *items);
     struct tn_type inner = inner_type(type);
-    *sequence = (struct tn_sequence){items, n, kind, inner.dtype};
+    *sequence = (struct tn_sequence){items, n, kind, inner.dtype, NULL};
     if (kind == TN_KIND_ABSENT) sequence->elem_kind = inner.kind;
     for (size_t i = 0; i < n; i++) {
         struct item item = sequence_item(proto, kind, i);

@@ -146,9 +146,10 @@ static void schema_json(const struct tn_op_def *def, struct tn_text *out) {
         const struct tn_type_var *var = &def->type_vars[i];
         json_field(out, i ? "," : "", var->name);
         mask_json(out, ":{", "tensors", var->tensors);
-        mask_json(out, ",", "sequences", var->sequences);
+        mask_json(out, ",", "sequences", var->sequences & ~TN_SEQUENCES_OF_MAPS);
         mask_json(out, ",", "optionals", var->optionals & ~(UINT64_C(1) << 63));
-        mask_json(out, ",", "maps", var->maps);
+        mask_json(out, ",", "maps", var->maps & UINT32_MAX);
+        mask_json(out, ",", "string_maps", var->maps >> 32);
         tn__text_printf(
             out, ",\"optional_sequences\":%s}", var->optionals >> 63 ? "true" : "false");
     }

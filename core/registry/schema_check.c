@@ -131,6 +131,14 @@ static const struct tn_type_var *find_type_var(
     return NULL;
 }
 
+/* Value types of maps with these keys. */
+static uint64_t allowed_maps(const struct tn_type_var *var, const struct tn_type *type) {
+    uint64_t by_number = var->maps & UINT32_MAX, by_string = var->maps >> 32;
+    if (type->key_dtype == TN_UNDEFINED) return by_number | by_string;
+    if (type->key_dtype == TN_STRING) return by_string;
+    return type->key_dtype == TN_INT64 ? by_number : 0;
+}
+
 /* Element types a formal takes from values of this kind. */
 static uint64_t allowed_types(const struct tn_op_def *def, const struct tn_formal *formal,
     const struct tn_type *type) {
@@ -139,11 +147,14 @@ static uint64_t allowed_types(const struct tn_op_def *def, const struct tn_forma
     switch (type->kind) {
     case TN_KIND_TENSOR:
     case TN_KIND_SPARSE: return var->tensors;
-    case TN_KIND_SEQUENCE: return var->sequences | (var->maps ? UINT64_MAX : 0);
+    case TN_KIND_SEQUENCE:
+        if (type->elem_kind == TN_KIND_MAP)
+            return var->sequences >> 63 ? allowed_maps(var, type) : 0;
+        return var->sequences & ~TN_SEQUENCES_OF_MAPS;
     case TN_KIND_OPTIONAL:
         if (type->elem_kind == TN_KIND_SEQUENCE && !(var->optionals >> 63)) return 0;
         return var->optionals & ~(UINT64_C(1) << 63);
-    case TN_KIND_MAP: return var->maps;
+    case TN_KIND_MAP: return var->sequences >> 63 ? 0 : allowed_maps(var, type);
     default: return UINT64_MAX;
     }
 }
@@ -217,7 +228,9 @@ static tn_status check_agreement(
     uint32_t *j = &first[var - def->type_vars];
     if (*j == TN_NO_ID) *j = i;
     const struct tn_type *other = &tn__value_at(c->g, node->inputs[*j])->type;
-    if (other->kind == type->kind && other->dtype == type->dtype) return TN_OK;
+    if (other->kind == type->kind && other->dtype == type->dtype &&
+        other->key_dtype == type->key_dtype)
+        return TN_OK;
     return tn_fail(c->diag, TN_INVALID_MODEL,
         "node %s (%s): input %u '%s' is %s of %s, input %u '%s' is %s of %s; they must "
         "be of one type (%s)",

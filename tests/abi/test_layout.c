@@ -18,7 +18,7 @@ SIZE(tn_tensor, 64) FIELD(tn_tensor, dims, 8) FIELD(tn_tensor, strides, 16) FIEL
 FIELD(tn_tensor, dtype, 32) FIELD(tn_tensor, rank, 36) FIELD(tn_tensor, space, 40)
 FIELD(tn_tensor, layout, 44) FIELD(tn_tensor, flags, 48) FIELD(tn_tensor, reserved, 52)
 SIZE(tn_value_ref, 16) FIELD(tn_value_ref, flags, 4) FIELD(tn_value_ref, as, 8)
-SIZE(tn_sequence, 24) SIZE(tn_map, 128) SIZE(tn_optional, 24) SIZE(tn_sparse, 144)
+SIZE(tn_sequence, 32) FIELD(tn_sequence, table, 24) SIZE(tn_map, 128) SIZE(tn_optional, 24) SIZE(tn_sparse, 144)
 SIZE(tn_string, 16) FIELD(tn_string, size, 8)
 SIZE(tn_type, 32) FIELD(tn_type, dtype, 8) FIELD(tn_type, rank, 16) FIELD(tn_type, dims, 24)
 SIZE(tn_attr, 32) FIELD(tn_attr, type, 8) FIELD(tn_attr, count, 12) FIELD(tn_attr, as, 16)

@@ -83,8 +83,10 @@ static bool same_sequence(const struct tn_sequence *actual,
         return false;
     }
     for (uint64_t i = 0; i < actual->count; i++) {
-        if (!same_value(&actual->items[i], &expected->items[i], depth + 1, why, size))
-            return false;
+        struct tn_map maps[2];
+        const struct tn_value_ref a = tn_sequence_item(actual, i, &maps[0]);
+        const struct tn_value_ref b = tn_sequence_item(expected, i, &maps[1]);
+        if (!same_value(&a, &b, depth + 1, why, size)) return false;
     }
     return true;
 }
@@ -101,6 +103,9 @@ static bool same_value(const struct tn_value_ref *actual,
     case TN_KIND_SEQUENCE:
         return same_sequence(
             actual->as.sequence, expected->as.sequence, depth, why, size);
+    case TN_KIND_MAP:
+        return same_tensor(&actual->as.map->keys, &expected->as.map->keys, why, size) &&
+               same_tensor(&actual->as.map->values, &expected->as.map->values, why, size);
     case TN_KIND_OPTIONAL:
         return same_value(&actual->as.optional->value, &expected->as.optional->value,
             depth + 1, why, size);

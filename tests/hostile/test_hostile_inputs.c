@@ -183,7 +183,7 @@ START_TEST(sequences_are_checked_to_their_last_item) {
     bad[4].strides = two;
     bad[5].dims = NULL;
     struct tn_value_ref items[2] = {{.kind = TN_KIND_TENSOR, .as = {.tensor = &good}}};
-    struct tn_sequence sequence = {items, 2, TN_KIND_TENSOR, TN_FLOAT};
+    struct tn_sequence sequence = {items, 2, TN_KIND_TENSOR, TN_FLOAT, NULL};
     struct tn_value_ref ref = {.kind = TN_KIND_SEQUENCE, .as = {.sequence = &sequence}};
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         items[1] =

@@ -44,7 +44,7 @@ static tn_status lie_by_value(
     float data[2] = {1, 2};
     struct tn_tensor t = {
         .data = data, .dims = dims, .size = 8, .dtype = TN_FLOAT, .rank = 1};
-    struct tn_sequence sequence = {NULL, 0, TN_KIND_TENSOR, TN_FLOAT};
+    struct tn_sequence sequence = {NULL, 0, TN_KIND_TENSOR, TN_FLOAT, NULL};
     struct tn_value_ref ref = {.kind = TN_KIND_TENSOR, .as.tensor = &t};
     if (mode == LIE_KIND)
         ref = (struct tn_value_ref){.kind = TN_KIND_SEQUENCE, .as.sequence = &sequence};
@@ -202,7 +202,7 @@ static tn_status infer_bag(const struct tn_infer *infer) {
 
 static tn_status run_bag(void *kernel, const struct tn_run_args *args) {
     struct tn_value_ref items[2] = {args->inputs[0], args->inputs[0]};
-    struct tn_sequence sequence = {items, 2, TN_KIND_TENSOR, TN_FLOAT};
+    struct tn_sequence sequence = {items, 2, TN_KIND_TENSOR, TN_FLOAT, NULL};
     struct tn_value_ref ref = {.kind = TN_KIND_SEQUENCE, .as.sequence = &sequence};
     (void)kernel;
     return args->run->output_set(args->run, args, 0, &ref);

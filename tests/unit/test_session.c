@@ -78,7 +78,7 @@ START_TEST(what_a_sequence_holds_is_checked_too) {
                      bad = vector(TN_INT64, numbers, &two), cut = good;
     struct tn_value_ref items[2] = {{.kind = TN_KIND_TENSOR, .as.tensor = &good},
         {.kind = TN_KIND_TENSOR, .as.tensor = &bad}};
-    struct tn_sequence sequence = {items, 2, TN_KIND_TENSOR, TN_FLOAT};
+    struct tn_sequence sequence = {items, 2, TN_KIND_TENSOR, TN_FLOAT, NULL};
     open_session(FAKE_HEADER "g (seq(float[N]) x, float[2] z) => (float[2] y) {"
                              " y = fake.Noise(z) }");
     assert_fails(feed(TN_KIND_SEQUENCE, &sequence), diag, TN_INVALID_ARGUMENT,

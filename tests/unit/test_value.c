@@ -49,7 +49,7 @@ START_TEST(nested_values_are_copied_whole) {
         .keys = {.data = &key, .dims = &one, .size = 8, .dtype = TN_INT64, .rank = 1},
         .values = {.data = &x, .dims = &one, .size = 4, .dtype = TN_FLOAT, .rank = 1}};
     struct tn_value_ref items[] = {{.kind = TN_KIND_MAP, .as.map = &map}, {0}};
-    struct tn_sequence sequence = {items, 2, TN_KIND_MAP, TN_FLOAT};
+    struct tn_sequence sequence = {items, 2, TN_KIND_MAP, TN_FLOAT, NULL};
     struct tn_optional optional = {
         .value = {.kind = TN_KIND_SEQUENCE, .as.sequence = &sequence},
         .elem_kind = TN_KIND_SEQUENCE};
@@ -64,6 +64,79 @@ START_TEST(nested_values_are_copied_whole) {
     ck_assert_uint_eq(copy->items[1].kind, TN_KIND_ABSENT);
     ck_assert_int_eq(*(int64_t *)copy->items[0].as.map->keys.data, 5);
     ck_assert(*(float *)copy->items[0].as.map->values.data == 2.5f);
+}
+END_TEST
+
+/* Two maps {5, 7} -> float, kept as a table. */
+static struct tn_value_ref make_table(void) {
+    static int64_t keys[] = {5, 7}, n_keys = 2, dims[] = {2, 2};
+    static float values[] = {1, 2, 3, 4};
+    static struct tn_map table;
+    static struct tn_sequence sequence;
+    table = (struct tn_map){
+        .keys = {.data = keys, .dims = &n_keys, .size = 16, .dtype = TN_INT64, .rank = 1},
+        .values = {
+            .data = values, .dims = dims, .size = 16, .dtype = TN_FLOAT, .rank = 2}};
+    sequence = (struct tn_sequence){NULL, 2, TN_KIND_MAP, TN_FLOAT, &table};
+    return (struct tn_value_ref){.kind = TN_KIND_SEQUENCE, .as.sequence = &sequence};
+}
+
+START_TEST(a_table_of_maps_stays_one_or_is_spread) {
+    struct tn_value_ref ref = make_table();
+    struct tn_map storage;
+    assert_ok(tn_value_copy(&ref, &value, &diag), diag);
+    const struct tn_sequence *copy = tn_value_get(value)->as.sequence;
+    const struct tn_map *table = tn_sequence_table(copy);
+    ck_assert_ptr_nonnull(table);
+    ck_assert_ptr_ne(table, ref.as.sequence->table);
+    const struct tn_value_ref row = tn_sequence_item(copy, 1, &storage);
+    ck_assert_uint_eq(row.kind, TN_KIND_MAP);
+    ck_assert_uint_eq(row.as.map->values.size, 8);
+    ck_assert(((float *)row.as.map->values.data)[1] == 4);
+    ck_assert_ptr_eq(row.as.map->keys.data, table->keys.data);
+    tn_value_release(&value);
+    assert_ok(tn_value_spread(&ref, &value, &diag), diag);
+    copy = tn_value_get(value)->as.sequence;
+    ck_assert_ptr_null(tn_sequence_table(copy));
+    ck_assert_int_eq(((int64_t *)copy->items[0].as.map->keys.data)[1], 7);
+    ck_assert_int_eq(copy->items[1].as.map->values.dims[0], 2);
+    ck_assert_uint_eq(copy->items[1].as.map->values.rank, 1);
+    ck_assert(((float *)copy->items[1].as.map->values.data)[0] == 3);
+}
+END_TEST
+
+START_TEST(a_table_that_lies_is_refused) {
+    struct tn_value_ref ref = make_table();
+    ref.as.sequence->count = 3;
+    assert_fails(
+        tn_value_copy(&ref, &value, &diag), diag, TN_UNSUPPORTED, "without its elements");
+    ref = make_table();
+    ref.as.sequence->table->values.size = 15;
+    assert_fails(tn_value_spread(&ref, &value, &diag), diag, TN_UNSUPPORTED, "elements");
+    ref = make_table();
+    ref.as.sequence->table = NULL;
+    assert_fails(tn_value_copy(&ref, &value, &diag), diag, TN_UNSUPPORTED, "elements");
+    ck_assert_ptr_null(value);
+}
+END_TEST
+
+START_TEST(a_serialised_map_is_parsed) {
+    /* MapProto: key_type int64, keys 5 and 7, values: a sequence of two float scalars */
+    static const unsigned char proto[] = {0x10, 7, 0x18, 5, 0x18, 7, 0x2a, 22, 0x10, 1,
+        0x1a, 8, 0x10, 1, 0x4a, 4, 0, 0, 0x20, 0x40, 0x1a, 8, 0x10, 1, 0x4a, 4, 0, 0,
+        0x80, 0x3f};
+    const struct tn_type type = {.kind = TN_KIND_MAP,
+        .elem_kind = TN_KIND_TENSOR,
+        .dtype = TN_FLOAT,
+        .key_dtype = TN_INT64,
+        .rank = -1};
+    assert_ok(tn_value_parse(proto, sizeof proto, &type, &value, &diag), diag);
+    const struct tn_map *map = tn_value_get(value)->as.map;
+    ck_assert_uint_eq(tn_value_get(value)->kind, TN_KIND_MAP);
+    ck_assert_int_eq(map->keys.dims[0], 2);
+    ck_assert_int_eq(((int64_t *)map->keys.data)[1], 7);
+    ck_assert(((float *)map->values.data)[0] == 2.5f);
+    ck_assert(((float *)map->values.data)[1] == 1.0f);
 }
 END_TEST
 
@@ -136,6 +209,9 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, a_tensor_is_copied_or_zeroed);
     tcase_add_test(tests, string_elements_are_copied_with_their_bytes);
     tcase_add_test(tests, nested_values_are_copied_whole);
+    tcase_add_test(tests, a_table_of_maps_stays_one_or_is_spread);
+    tcase_add_test(tests, a_table_that_lies_is_refused);
+    tcase_add_test(tests, a_serialised_map_is_parsed);
     tcase_add_test(tests, what_cannot_be_copied_is_refused);
     tcase_add_test(tests, serialised_tensors_are_parsed_and_garbage_is_not);
     tcase_add_test(tests, owners_are_counted);

@@ -14,6 +14,9 @@ tn_status tn__sequence_in(
     if (i >= args->n_inputs || args->inputs[i].kind != TN_KIND_SEQUENCE)
         return tn_fail(diag, TN_INVALID_ARGUMENT, "input %u is no sequence", i);
     const struct tn_sequence *sequence = args->inputs[i].as.sequence;
+    if (tn_sequence_table(sequence))
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "input %u is a sequence of maps, not of tensors", i);
     for (uint64_t k = 0; k < sequence->count; k++) {
         if (sequence->items[k].kind != TN_KIND_TENSOR)
             return tn_fail(diag, TN_INVALID_ARGUMENT,
@@ -34,7 +37,7 @@ tn_status tn__sequence_memory(
 
 tn_status tn__sequence_emit(const struct tn_run_args *args, uint32_t o,
     struct tn_value_ref *items, uint64_t count, int32_t dtype) {
-    struct tn_sequence sequence = {items, count, TN_KIND_TENSOR, dtype};
+    struct tn_sequence sequence = {items, count, TN_KIND_TENSOR, dtype, NULL};
     const struct tn_value_ref value = {TN_KIND_SEQUENCE, 0, {&sequence}};
     return args->run->output_set(args->run, args, o, &value);
 }

@@ -20,14 +20,20 @@ extern "C" {
 /* ---- definition ----------------------------------------------------------------------
  */
 
+/* In tn_type_var.maps: value types of maps whose keys are strings. Those of maps with int64
+ * keys are plain masks. */
+#define TN_STRING_KEYS(mask) ((uint64_t)(mask) << 32)
+/* In tn_type_var.sequences: the maps stand inside sequences, not alone. */
+#define TN_SEQUENCES_OF_MAPS (UINT64_C(1) << 63)
+
 /* Element types a type variable ranges over, by the kind of value that holds them.
  * Frozen. */
 struct tn_type_var {
     const char *name;   /* "T" */
     uint64_t tensors;   /* masks of element types, TN_BIT() */
-    uint64_t sequences; /* … as sequence(tensor) */
+    uint64_t sequences; /* … as sequence(tensor); also TN_SEQUENCES_OF_MAPS */
     uint64_t optionals; /* … as optional(tensor); bit 63: also optional(sequence) */
-    uint64_t maps;      /* … as value type of a map */
+    uint64_t maps;      /* … as values of maps with int64 keys; TN_STRING_KEYS() */
 };
 
 #define TN_FORMAL_OPTIONAL 1u

@@ -225,8 +225,12 @@ TN_API tn_status tn_value_tensor(int32_t dtype, const int64_t *dims, uint32_t ra
 /* [any thread] A deep copy of any value: how an output outlives its context. */
 TN_API tn_status tn_value_copy(
     const struct tn_value_ref *src, struct tn_value **out, struct tn_diag *diag);
-/* [any thread] Reads a serialised TensorProto, SequenceProto or OptionalProto as `type`
- * says (its kind, and for an optional its elem_kind). */
+/* [any thread] As tn_value_copy, but a sequence of maps that is kept as a table (types.h)
+ * becomes maps of their own, each with its keys. */
+TN_API tn_status tn_value_spread(
+    const struct tn_value_ref *src, struct tn_value **out, struct tn_diag *diag);
+/* [any thread] Reads a serialised TensorProto, SequenceProto, MapProto or OptionalProto as
+ * `type` says (its kind, and for an optional its elem_kind). */
 TN_API tn_status tn_value_parse(const void *data, uint64_t size,
     const struct tn_type *type, struct tn_value **out, struct tn_diag *diag);
 /* [any thread] What it holds, borrowed. */

@@ -116,18 +116,21 @@ struct tn_value_ref {
     } as;
 };
 
+/* Keys [n] are int64 or strings; values are one dense tensor of n elements along axis 0. */
+struct tn_map {
+    struct tn_tensor keys;
+    struct tn_tensor values;
+};
+
+/* A sequence of maps that all have the same keys may be kept as a table: `items` is NULL,
+ * table->keys [n] are the keys of every map and table->values [count, n] their values, one
+ * map a row. tn_sequence_item reads both forms. */
 struct tn_sequence {
     struct tn_value_ref *items; /* [count] */
     uint64_t count;
     uint32_t elem_kind; /* kind and type of the elements; they matter when count is 0 */
     int32_t elem_dtype;
-};
-
-/* Keys are int64 or strings; values are one dense tensor of `count` elements along axis
- * 0. */
-struct tn_map {
-    struct tn_tensor keys;
-    struct tn_tensor values;
+    struct tn_map *table; /* looked at when items is NULL and elem_kind TN_KIND_MAP */
 };
 
 struct tn_optional {
@@ -169,6 +172,35 @@ static inline const char *tn_dtype_name(int32_t dtype) {
 #undef TN_DTYPE_CASE
     default: return "undefined";
     }
+}
+
+/* The table that a sequence of maps is kept as, NULL when its maps stand for themselves. */
+static inline const struct tn_map *tn_sequence_table(const struct tn_sequence *sequence) {
+    return !sequence->items && sequence->elem_kind == TN_KIND_MAP ? sequence->table
+                                                                  : NULL;
+}
+
+/* Item i of a sequence in either form. A map of a table is described in *storage: nothing
+ * is copied, and it lives as long as both. */
+static inline struct tn_value_ref tn_sequence_item(
+    const struct tn_sequence *sequence, uint64_t i, struct tn_map *storage) {
+    const struct tn_map *table = tn_sequence_table(sequence);
+    struct tn_value_ref item;
+    uint64_t width = 0;
+    uint32_t d;
+    if (!table) return sequence->items[i];
+    width = tn_dtype_bits(table->values.dtype) / 8;
+    for (d = 1; d < table->values.rank; d++)
+        width *= (uint64_t)table->values.dims[d];
+    *storage = *table;
+    storage->values.data = (char *)table->values.data + i * width;
+    storage->values.size = width;
+    storage->values.dims = table->values.dims + 1;
+    storage->values.rank = table->values.rank - 1;
+    item.kind = TN_KIND_MAP;
+    item.flags = 0;
+    item.as.map = storage;
+    return item;
 }
 
 #ifdef __cplusplus
