@@ -2,6 +2,7 @@
 #include "job.h"
 #include "number.h"
 #include "tensor_file.h"
+#include "value_print.h"
 
 #include "tenon/helper/diag.h"
 
@@ -13,38 +14,6 @@
 #include <unistd.h>
 
 /* ---- printing ------------------------------------------------------------------------- */
-
-static void print_shape(FILE *to, const struct tn_tensor *tensor) {
-    fprintf(to, "%s[", tn_dtype_name(tensor->dtype));
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        fprintf(to, "%s%lld", i ? "," : "", (long long)tensor->dims[i]);
-    fputs("]", to);
-}
-
-static void print_values(const struct tn_tensor *tensor) {
-    enum { SHOWN = 12 };
-    uint64_t n = number_count(tensor);
-    fputs("  ", stdout);
-    for (uint64_t i = 0; i < n && i < SHOWN; i++) {
-        number_print(stdout, tensor, i);
-        fputs(i + 1 < n ? ", " : "", stdout);
-    }
-    puts(n > SHOWN ? "…" : "");
-}
-
-static void print_json_values(const struct tn_tensor *tensor) {
-    uint64_t n = number_count(tensor);
-    fputs(",\"data\":[", stdout);
-    for (uint64_t i = 0; i < n; i++) {
-        if (i) putchar(',');
-        double value = number_at(tensor->dtype, tensor->data, i);
-        if (isnan(value) || isinf(value)) /* JSON has no such numbers */
-            printf("\"%s\"", isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
-        else
-            number_print(stdout, tensor, i);
-    }
-    putchar(']');
-}
 
 static uint64_t best_of_row(
     const struct tn_tensor *tensor, uint64_t row, uint64_t width) {
@@ -73,28 +42,19 @@ static void print_output(const struct cli_args *args, const struct tn_io *io,
     if (args->json) {
         fputs(first ? "{\"name\":" : ",{\"name\":", stdout);
         cli_json_string(stdout, io->name);
-        if (value->kind == TN_KIND_TENSOR) {
-            const struct tn_tensor *tensor = value->as.tensor;
-            printf(",\"type\":\"%s\",\"dims\":[", tn_dtype_name(tensor->dtype));
-            for (uint32_t i = 0; i < tensor->rank; i++)
-                printf("%s%lld", i ? "," : "", (long long)tensor->dims[i]);
-            putchar(']');
-            if (!args->quiet) print_json_values(tensor);
-        }
+        putchar(',');
+        value_print_json(stdout, value, args->quiet);
         putchar('}');
         return;
     }
     printf("%s: ", io->name);
-    if (value->kind != TN_KIND_TENSOR) {
-        puts(value->kind == TN_KIND_ABSENT ? "absent" : "not a tensor");
-        return;
-    }
-    print_shape(stdout, value->as.tensor);
+    value_print_type(stdout, value);
     putchar('\n');
-    if (args->classes)
+    if (value->kind == TN_KIND_ABSENT) return;
+    if (args->classes && value->kind == TN_KIND_TENSOR)
         print_classes(value->as.tensor);
     else if (!args->quiet)
-        print_values(value->as.tensor);
+        value_print_items(stdout, value);
 }
 
 /* ---- comparing ------------------------------------------------------------------------ */
@@ -125,7 +85,7 @@ static void compare_output(const struct cli_args *args, const char *name,
     if (args->json) return;
     if (!tensors || !diff.same_type || !diff.same_shape) {
         printf("  %s: MISMATCH, expected ", name);
-        if (expected->kind == TN_KIND_TENSOR) print_shape(stdout, expected->as.tensor);
+        value_print_type(stdout, expected);
         putchar('\n');
         return;
     }
@@ -182,21 +142,38 @@ static int compare_all(
 
 /* ---- the verb ------------------------------------------------------------------------- */
 
-static int write_outputs(const struct cli_args *args, const struct job *job) {
+static tn_status write_tensor(const struct cli_args *args, const char *name,
+    const char *ending, const struct tn_tensor *tensor, struct tn_diag *diag) {
     char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s%s", args->output_dir, name, ending);
+    for (char *c = path + strlen(args->output_dir) + 1; n > 0 && *c; c++)
+        *c = *c == '/' ? '_' : *c;
+    return tensor_file_write(path, tensor, diag);
+}
+
+/* Tensors as NAME.npy; maps, and sequences of maps with the same keys, as NAME.npy (their
+ * values) and NAME.keys.npy. */
+static int write_outputs(const struct cli_args *args, const struct job *job) {
     struct tn_diag diag = {0};
     if (mkdir(args->output_dir, 0777) != 0 && errno != EEXIST)
         return cli_usage(
             args, "cannot make the folder '%s': %s", args->output_dir, strerror(errno));
     for (uint32_t i = 0; i < tn_session_io_count(job->session, TN_OUTPUT); i++) {
         const struct tn_value_ref *value = tn_context_output(job->context, i);
-        if (value->kind != TN_KIND_TENSOR) continue;
-        int n = snprintf(path, sizeof path, "%s/%s.npy", args->output_dir,
-            tn_session_io(job->session, TN_OUTPUT, i)->name);
-        for (char *c = path + strlen(args->output_dir) + 1; n > 0 && *c; c++)
-            *c = *c == '/' ? '_' : *c;
-        if (tensor_file_write(path, value->as.tensor, &diag) != TN_OK)
-            return cli_fail(args, EXIT_RUN, &diag);
+        const char *name = tn_session_io(job->session, TN_OUTPUT, i)->name;
+        const struct tn_map *map = value->kind == TN_KIND_MAP ? value->as.map
+                                   : value->kind == TN_KIND_SEQUENCE
+                                       ? tn_sequence_table(value->as.sequence)
+                                       : NULL;
+        const struct tn_tensor *tensor = map ? &map->values
+                                         : value->kind == TN_KIND_TENSOR
+                                             ? value->as.tensor
+                                             : NULL;
+        tn_status status =
+            tensor ? write_tensor(args, name, ".npy", tensor, &diag) : TN_OK;
+        if (status == TN_OK && map)
+            status = write_tensor(args, name, ".keys.npy", &map->keys, &diag);
+        if (status != TN_OK) return cli_fail(args, EXIT_RUN, &diag);
     }
     return EXIT_OK;
 }
