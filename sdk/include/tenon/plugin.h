@@ -192,11 +192,13 @@ struct tn_plugin_note {
     char id[64];
 };
 
-/* Defines the entry and the note: TN_DEFINE_PLUGIN(descriptor, "org.example.mine"). With
- * TN_STATIC_PLUGIN defined to a symbol name, the entry gets that name instead and there
- * is no note: the host registers it by table. */
+/* Defines the entry and the note: TN_DEFINE_PLUGIN(descriptor, "org.example.mine").
+ * TN_DEFINE_PLUGIN_FOR also takes the oldest host minor that has all the plugin uses (the
+ * descriptor's host_minor_min), so that a plugin built with a newer SDK runs on older hosts
+ * too. With TN_STATIC_PLUGIN defined to a symbol name, the entry gets that name instead and
+ * there is no note: the host registers it by table. */
 #ifdef TN_STATIC_PLUGIN
-#define TN_DEFINE_PLUGIN(descriptor, id_text)                                            \
+#define TN_DEFINE_PLUGIN_FOR(descriptor, id_text, host_minor)                            \
     TN_EXTERN_C tn_status TN_STATIC_PLUGIN(                                              \
         const struct tn_host_info *host, const struct tn_plugin **out);                  \
     TN_EXTERN_C tn_status TN_STATIC_PLUGIN(                                              \
@@ -207,13 +209,13 @@ struct tn_plugin_note {
     }                                                                                    \
     TN_STATIC_ASSERT(sizeof(id_text) <= 64, "plugin id too long")
 #else
-#define TN_DEFINE_PLUGIN(descriptor, id_text)                                            \
+#define TN_DEFINE_PLUGIN_FOR(descriptor, id_text, host_minor)                            \
     __attribute__((section(".note.tenon"), used,                                         \
         aligned(4))) static const struct tn_plugin_note tn_plugin_note_ = {              \
         sizeof(TN_NOTE_OWNER),                                                           \
         (uint32_t)(sizeof(struct tn_plugin_note) -                                       \
                    offsetof(struct tn_plugin_note, abi_major)),                          \
-        TN_NOTE_ABI, TN_NOTE_OWNER, TN_ABI_MAJOR, TN_ABI_MINOR, TN_ABI_MINOR,            \
+        TN_NOTE_ABI, TN_NOTE_OWNER, TN_ABI_MAJOR, TN_ABI_MINOR, host_minor,              \
         TN_SANITIZER_CURRENT, id_text};                                                  \
     TN_EXTERN_C __attribute__((visibility("default"))) tn_status TN_PLUGIN_ENTRY(        \
         const struct tn_host_info *host, const struct tn_plugin **out);                  \
@@ -225,6 +227,8 @@ struct tn_plugin_note {
     }                                                                                    \
     TN_STATIC_ASSERT(sizeof(id_text) <= 64, "plugin id too long")
 #endif
+#define TN_DEFINE_PLUGIN(descriptor, id_text)                                            \
+    TN_DEFINE_PLUGIN_FOR(descriptor, id_text, TN_ABI_MINOR)
 
 #ifdef __cplusplus
 }

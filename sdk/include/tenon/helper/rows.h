@@ -48,7 +48,10 @@
 
 /* since = the newest version. Frees the kernel object by tenon/helper/kernel.h. */
 #define TN_KERNEL_OF(domain_text, name, version) \
-    .struct_size = TN_KERNEL_DEF_SIZE, .provider = "cpu", .domain = domain_text, \
+    TN_KERNEL_FOR("cpu", domain_text, name, version)
+/* … of another provider than "cpu" */
+#define TN_KERNEL_FOR(provider_id, domain_text, name, version) \
+    .struct_size = TN_KERNEL_DEF_SIZE, .provider = provider_id, .domain = domain_text, \
     .op_type = name, .since = version, .destroy = tn_kernel_destroy
 #define TN_INPLACE(...) \
     .inplace = TN_ROWS(struct tn_inplace, __VA_ARGS__), \
