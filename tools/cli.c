@@ -18,7 +18,7 @@ struct option {
     const char *help;
 };
 
-enum { RUN = 1, INFO = 2, CHECK = 4, BENCH = 8, PROFILE = 16, PLUGINS = 32 };
+enum { RUN = 1, INFO = 2, CHECK = 4, BENCH = 8, PROFILE = 16, PLUGINS = 32, NEW = 64 };
 enum {
     LOADS = RUN | INFO | CHECK | BENCH | PROFILE,
     RUNS = RUN | BENCH | PROFILE,
@@ -55,8 +55,8 @@ static const struct option rows[] = {
     {"--placed", NULL, FLAG, RUN | INFO, AT(placement_report), "where each node runs, and why"},
     {"--profile", NULL, FLAG, RUN, AT(profile), "time per node"},
     {"--json", NULL, FLAG, ALL, AT(json), "answer in JSON"},
-    {"--quiet", NULL, FLAG, ALL, AT(quiet), "no progress, no values"},
-    {"--help", NULL, FLAG, ALL, AT(help), "this text"},
+    {"--quiet", NULL, FLAG, ALL | NEW, AT(quiet), "no progress, no values"},
+    {"--help", NULL, FLAG, ALL | NEW, AT(help), "this text"},
 };
 #undef AT
 /* clang-format on */

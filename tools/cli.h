@@ -45,12 +45,14 @@ struct cli_verb {
     const char *name;
     const char *usage;
     const char *help;
-    unsigned mask; /* the bit by which options name the verb */
-    int (*run)(const struct cli_args *args);
+    unsigned mask;                           /* the bit by which options name the verb */
+    int (*run)(const struct cli_args *args); /* NULL: `tenon plugin`, which has verbs */
 };
 
 extern const struct cli_verb cli_verbs[];
 extern const unsigned cli_n_verbs;
+extern const struct cli_verb cli_plugin_verbs[]; /* what follows `tenon plugin` */
+extern const unsigned cli_n_plugin_verbs;
 
 /* Parses; on a mistake prints one sentence and returns EXIT_USAGE. */
 int cli_parse(int argc, char **argv, const struct cli_verb *verb, struct cli_args *out);
@@ -86,5 +88,6 @@ int cmd_check(const struct cli_args *args);
 int cmd_bench(const struct cli_args *args);
 int cmd_profile(const struct cli_args *args);
 int cmd_plugins(const struct cli_args *args);
+int cmd_plugin_new(const struct cli_args *args);
 
 #endif
