@@ -156,6 +156,8 @@ static bool machine_has(enum tn_isa isa) {
         return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512dq");
     case TN_ISA_AVX512VNNI: return __builtin_cpu_supports("avx512vnni");
+#elif defined(__aarch64__)
+    case TN_ISA_NEON: return true;
 #endif
     default: return false;
     }
