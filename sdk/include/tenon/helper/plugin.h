@@ -26,20 +26,25 @@
 
 /* host_minor: the oldest ABI minor of a host that has all the plugin uses. init, shutdown
  * and extension are functions as in struct tn_plugin, or NULL. */
-#define TN_PLUGIN_FULL(                                                                  \
-    id, version, host_minor, ops, kernels, providers, init, shutdown, extension)         \
-    TN_PLUGIN_TABLE(tn_op_def, ops)                                                      \
-    TN_PLUGIN_TABLE(tn_kernel_def, kernels)                                              \
-    TN_PLUGIN_TABLE(tn_provider_def, providers)                                          \
-    static const struct tn_plugin tn_plugin_descriptor_ = {TN_PLUGIN_SIZE, 0,            \
-        TN_ABI_MINOR, host_minor, id, id, version, NULL, NULL, NULL,                     \
-        TN_SANITIZER_CURRENT,                                                            \
-        (TN_PLUGIN_N(tn_op_def) ? TN_PLUGIN_HAS_OPS : 0u) |                              \
-            (TN_PLUGIN_N(tn_kernel_def) ? TN_PLUGIN_HAS_KERNELS : 0u) |                  \
-            (TN_PLUGIN_N(tn_provider_def) ? TN_PLUGIN_HAS_PROVIDERS : 0u),               \
-        init, shutdown, tn_op_def_table_, tn_kernel_def_table_, tn_provider_def_table_,  \
-        extension};                                                                      \
+/* clang-format off */
+#define TN_PLUGIN_FULL( \
+    id, version, host_minor, ops, kernels, providers, init, shutdown, extension) \
+    TN_PLUGIN_TABLE(tn_op_def, ops) \
+    TN_PLUGIN_TABLE(tn_kernel_def, kernels) \
+    TN_PLUGIN_TABLE(tn_provider_def, providers) \
+    _Pragma("GCC diagnostic push") /* fields that were appended later are 0 */ \
+    _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
+    static const struct tn_plugin tn_plugin_descriptor_ = {TN_PLUGIN_SIZE, 0, \
+        TN_ABI_MINOR, host_minor, id, id, version, NULL, NULL, NULL, \
+        TN_SANITIZER_CURRENT, \
+        (TN_PLUGIN_N(tn_op_def) ? TN_PLUGIN_HAS_OPS : 0u) | \
+            (TN_PLUGIN_N(tn_kernel_def) ? TN_PLUGIN_HAS_KERNELS : 0u) | \
+            (TN_PLUGIN_N(tn_provider_def) ? TN_PLUGIN_HAS_PROVIDERS : 0u), \
+        init, shutdown, tn_op_def_table_, tn_kernel_def_table_, tn_provider_def_table_, \
+        extension}; \
+    _Pragma("GCC diagnostic pop") \
     TN_DEFINE_PLUGIN_FOR(tn_plugin_descriptor_, id, host_minor)
+/* clang-format on */
 
 /* Rows of one type and the function that hands them to the host. A NULL stands in front, so
  * that the list may be empty. */
