@@ -3,14 +3,38 @@
 #include "core/exec/fp_mode.h"
 #include "core/objects.h"
 #include "core/os/clock.h"
+#include "core/plan/provider_call.h"
 
 #include <string.h>
+
+/* ---- streams -------------------------------------------------------------------------- */
+
+static void close_streams(struct tn__exec *exec) {
+    for (uint32_t p = 0; exec->streams && p < exec->plan->n_providers; p++)
+        tn__provider_stream_end(&exec->plan->providers[p], exec->streams[p]);
+    tn__free(exec->streams);
+    exec->streams = NULL;
+}
+
+static tn_status open_streams(struct tn__exec *exec, struct tn_diag *diag) {
+    uint32_t n = exec->plan->n_providers;
+    exec->streams = tn__alloc_zero(n * sizeof *exec->streams, 0);
+    if (!exec->streams) return tn__fail_memory(diag, "a context", n * 8);
+    for (uint32_t p = 0; p < n; p++)
+        TN_TRY(tn__provider_stream(&exec->plan->providers[p], &exec->streams[p], diag));
+    return TN_OK;
+}
+
+/* ---- life ----------------------------------------------------------------------------- */
 
 tn_status tn_context_create(
     struct tn_session *session, struct tn_context **out, struct tn_diag *diag) {
     if (!session || !out)
         return tn_fail(
             diag, TN_INVALID_ARGUMENT, "no session, or no place for a context");
+    if (session->plan->dry)
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "the session was made with dry_run: it reports, but does not run");
     struct tn_context *context = tn__alloc_zero(sizeof *context, 0);
     if (!context) return tn__fail_memory(diag, "a context", sizeof *context);
     context->session = session;
@@ -18,13 +42,16 @@ tn_status tn_context_create(
     context->exec.limits = session->limits;
     context->exec.recycler.limit = session->limits.run_bytes;
     context->exec.bump.limit = session->limits.run_bytes;
+    context->exec.failed_provider = UINT32_MAX;
     context->n_inputs = session->io[TN_INPUT].n + session->io[TN_OVERRIDABLE].n;
     context->shapes_changed = context->pointers_changed = true;
     context->inputs = tn__alloc_zero(context->n_inputs * sizeof *context->inputs, 0);
-    tn_status status = context->inputs
-                           ? tn__frame_create(&context->exec, session->plan->programs[0],
-                                 NULL, &context->frame, diag)
-                           : tn__fail_memory(diag, "a context", context->n_inputs * 64);
+    tn_status status = open_streams(&context->exec, diag);
+    if (status == TN_OK)
+        status = context->inputs
+                     ? tn__frame_create(&context->exec, session->plan->programs[0], NULL,
+                           &context->frame, diag)
+                     : tn__fail_memory(diag, "a context", context->n_inputs * 64);
     if (status != TN_OK) {
         tn_context_destroy(context);
         return status;
@@ -38,7 +65,9 @@ void tn_context_destroy(struct tn_context *context) {
     for (uint32_t i = 0; context->inputs && i < context->n_inputs; i++)
         tn__free(context->inputs[i].dims);
     tn__free(context->inputs);
+    tn__exec_drain(&context->exec);
     tn__frame_destroy(context->frame);
+    close_streams(&context->exec);
     tn__recycler_clear(&context->exec.recycler);
     tn__bump_free(&context->exec.bump);
     tn__profile_destroy(context->exec.profile);

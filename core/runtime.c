@@ -48,9 +48,12 @@ static uint32_t worker_count(void *self) {
 static void write_log(void *self, uint32_t level, const char *message) {
     static const char *const names[] = {"error", "warning", "info", "debug"};
     const struct tn_runtime *runtime = self;
-    if (level > runtime->log_level) return;
+    if (level != TN__LOG_NOTICE && level > runtime->log_level) return;
     if (runtime->log)
-        runtime->log(runtime->log_arg, level, message);
+        runtime->log(runtime->log_arg,
+            level == TN__LOG_NOTICE ? (uint32_t)TN_LOG_INFO : level, message);
+    else if (level == TN__LOG_NOTICE)
+        fprintf(stderr, "tenon: %s\n", message);
     else
         fprintf(stderr, "tenon: %s: %s\n", names[level & 3], message);
 }

@@ -4,6 +4,7 @@
 #include "core/infer/infer.h"
 #include "core/objects.h"
 #include "core/os/clock.h"
+#include "core/plan/placement.h"
 
 #include <string.h>
 
@@ -77,6 +78,7 @@ static tn_status read_providers(
         out->policy = TN_POLICY_AUTO;
     if (!has_fallback && (n == 0 || out->policy != TN_POLICY_STRICT))
         items[n++] = fallback; /* an empty text has room for one too */
+    out->has_fallback = !has_fallback && named;
     out->providers = items;
     out->n_providers = n;
     return TN_OK;
@@ -88,6 +90,7 @@ static void read_limits(struct tn_session *session) {
         .tensor_bytes = (uint64_t)tn__conf_int(conf, "limits.tensor_bytes"),
         .run_bytes = (uint64_t)tn__conf_int(conf, "limits.run_bytes"),
         .iterations = (uint64_t)tn__conf_int(conf, "limits.iterations"),
+        .copy_bytes = (uint64_t)tn__conf_int(conf, "limits.copy_bytes"),
         .shape_sets = (uint32_t)tn__conf_int(conf, "shape_sets")};
     session->profile = tn__conf_bool(conf, "profile");
     session->flush_denormals = tn__conf_bool(conf, "flush_denormals");
@@ -186,6 +189,18 @@ static tn_status optimize_model(struct tn_session *session,
         session->model, session->runtime->registry, &options, &session->passes, diag);
 }
 
+/* Whoever asks for a provider is told what became of it, without asking for a report. */
+static void show_placement(
+    const struct tn_session *session, const struct tn__plan_options *options) {
+    const struct tn__host_services *services = &session->runtime->services;
+    bool named = options->n_providers > 1 || strcmp(options->providers[0], fallback) != 0;
+    struct tn_text line = {0};
+    if (!named || !tn__conf_bool(session->conf, "placement.show")) return;
+    tn__placement_line(session->plan, &line);
+    if (!line.failed) services->log(services->self, TN__LOG_NOTICE, line.data);
+    tn__text_free(&line);
+}
+
 static void show_warnings(const struct tn_session *session) {
     const struct tn__host_services *services = &session->runtime->services;
     for (uint32_t i = 0; i < session->model->n_warnings; i++)
@@ -198,7 +213,12 @@ static tn_status build_session(
         .services = &session->runtime->services,
         .weights =
             tn__conf_bool(session->conf, "prepack") ? session->runtime->weights : NULL,
-        .share_weights = tn__conf_bool(session->conf, "weights.share")};
+        .share_weights = tn__conf_bool(session->conf, "weights.share"),
+        .dry_run = tn__conf_bool(session->conf, "dry_run"),
+        .by_cost = tn__conf_bool(session->conf, "placement.cost"),
+        .max_fallback_nodes =
+            (uint64_t)tn__conf_int(session->conf, "limits.fallback_nodes"),
+        .copy = tn__transfer_step};
     read_limits(session);
     TN_TRY(read_providers(session, &options, diag));
     session->times.origin_ns = tn__clock_ns();
@@ -211,6 +231,7 @@ static tn_status build_session(
     TN_TRY(tn__session_describe(session, diag));
     session->times.ready_ns = tn__clock_ns();
     show_warnings(session);
+    show_placement(session, &options);
     return TN_OK;
 }
 

@@ -11,22 +11,32 @@ enum { SHOWN_ELEMENTS = 16 }; /* of a constant in a printed graph */
 
 struct operator_row {
     const struct tn__unit *unit;
+    const struct tn__node *node;
     uint32_t count;
 };
 
-static bool same_operator(const struct tn__unit *a, const struct tn__unit *b) {
-    const struct tn_node *x = &tn__unit_node(a)->view, *y = &tn__unit_node(b)->view;
-    return x->since == y->since && a->provider == b->provider &&
+static bool same_operator(const struct operator_row *a, const struct operator_row *b) {
+    const struct tn_node *x = &a->node->view, *y = &b->node->view;
+    return x->since == y->since && a->unit->provider == b->unit->provider &&
            strcmp(x->op_type, y->op_type) == 0 && strcmp(x->domain, y->domain) == 0;
 }
 
 static int by_operator(const void *a, const void *b) {
-    const struct tn__unit *x = ((const struct operator_row *)a)->unit,
-                          *y = ((const struct operator_row *)b)->unit;
-    int order = strcmp(tn__unit_node(x)->view.domain, tn__unit_node(y)->view.domain);
+    const struct operator_row *x = a, *y = b;
+    int order = strcmp(x->node->view.domain, y->node->view.domain);
     if (order) return order;
-    order = strcmp(tn__unit_node(x)->view.op_type, tn__unit_node(y)->view.op_type);
-    return order ? order : (int)x->id - (int)y->id;
+    order = strcmp(x->node->view.op_type, y->node->view.op_type);
+    return order ? order : (int)x->unit->id - (int)y->unit->id;
+}
+
+static void count_operator(struct operator_row *rows, uint32_t *n,
+    const struct tn__unit *unit, const struct tn__node *node) {
+    rows[*n] = (struct operator_row){unit, node, 0};
+    uint32_t k = 0;
+    while (!same_operator(&rows[k], &rows[*n]))
+        k++;
+    rows[k].count++;
+    if (k == *n) (*n)++;
 }
 
 static uint32_t count_operators(const struct tn__plan *plan, struct operator_row *rows) {
@@ -34,20 +44,24 @@ static uint32_t count_operators(const struct tn__plan *plan, struct operator_row
     for (uint32_t p = 0; p < plan->n_programs; p++) {
         for (uint32_t u = 0; u < plan->programs[p]->n_units; u++) {
             const struct tn__unit *unit = &plan->programs[p]->units[u];
-            uint32_t k = 0;
-            while (k < n && !same_operator(rows[k].unit, unit))
-                k++;
-            if (k == n) rows[n++].unit = unit;
-            rows[k].count++;
+            for (uint32_t i = 0; i < unit->n_nodes && unit->plugin; i++)
+                count_operator(rows, &n, unit, tn__node_at(unit->graph, unit->nodes[i]));
         }
     }
     qsort(rows, n, sizeof *rows, by_operator);
     return n;
 }
 
+static uint64_t count_nodes(const struct tn__plan *plan) {
+    uint64_t n = 1;
+    for (uint32_t p = 0; p < plan->n_programs; p++)
+        n += plan->programs[p]->graph->n_live;
+    return n;
+}
+
 static void report_operators(
     const struct tn__plan *plan, uint32_t format, struct tn_text *out) {
-    struct operator_row *rows = tn__alloc_zero((uint64_t)plan->n_units * sizeof *rows, 0);
+    struct operator_row *rows = tn__alloc_zero(count_nodes(plan) * sizeof *rows, 0);
     if (!rows) {
         out->failed = true;
         return;
@@ -60,7 +74,7 @@ static void report_operators(
         char op[TN_DIAG_NAME_SIZE];
         const struct tn__unit *unit = rows[i].unit;
         const char *provider = plan->providers[unit->provider].id;
-        tn__node_op_label(tn__unit_node(unit), op, sizeof op);
+        tn__node_op_label(rows[i].node, op, sizeof op);
         if (!json) {
             tn__text_printf(out, "%8u %-30s %-8s %s %s\n", (unsigned)rows[i].count, op,
                 provider, unit->plugin->desc->id, unit->plugin->desc->version);

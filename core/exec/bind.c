@@ -5,27 +5,31 @@
 
 #include <string.h>
 
-/* The arena of the frame, at least as large as the set needs. */
-static tn_status ensure_arena(
+/* The arenas of the frame, at least as large as the set needs. */
+static tn_status ensure_arenas(
     struct tn__frame *frame, const struct tn__set *set, struct tn_diag *diag) {
     struct tn__exec *exec = frame->exec;
-    if (frame->arena && frame->arena_size >= set->arena_bytes) return TN_OK;
-    uint64_t size = set->arena_bytes ? set->arena_bytes : 64;
-    uint64_t others = exec->arena_bytes - frame->arena_size;
+    bool moved = false;
+    for (uint32_t r = 1; r < frame->program->plan->n_regions; r++) {
+        if (set->region_bytes[r] == 0) continue;
+        tn_status status = tn__region_reserve(
+            frame, r, set->region_bytes[r], &frame->arenas[r], &moved, diag);
+        if (moved) frame->epoch++;
+        if (status != TN_OK) return status;
+    }
+    struct tn__pool_block *arena = &frame->arenas[0];
+    if (arena->data && arena->size >= set->region_bytes[0]) return TN_OK;
+    uint64_t size = set->region_bytes[0] ? set->region_bytes[0] : 64;
+    uint64_t others = exec->arena_bytes - arena->size;
     if (exec->limits.run_bytes && others + size > exec->limits.run_bytes)
         return tn_fail(diag, TN_LIMIT_EXCEEDED,
             "the run needs %llu bytes of memory, more than limits.run_bytes (%llu); "
             "raise it if the model is trusted",
             (unsigned long long)(others + size),
             (unsigned long long)exec->limits.run_bytes);
-    tn__free(frame->arena);
     exec->arena_bytes = others;
-    frame->arena_size = 0;
-    for (uint32_t i = 0; i < frame->n_sets; i++)
-        frame->sets[i]->base = NULL;
-    frame->arena = tn__alloc(size, 64);
-    if (!frame->arena) return tn__fail_memory(diag, "the run", size);
-    frame->arena_size = size;
+    frame->epoch++;
+    TN_TRY(tn__region_reserve(frame, 0, size, arena, &moved, diag));
     exec->arena_bytes += size;
     return TN_OK;
 }
@@ -147,22 +151,26 @@ static tn_status bind_externals(struct tn__frame *frame, struct tn_diag *diag) {
     return TN_OK;
 }
 
-static void bind_arena(struct tn__frame *frame) {
+static void bind_arenas(struct tn__frame *frame) {
     struct tn__set *set = frame->set;
-    const struct tn_graph *g = frame->program->graph;
-    for (uint32_t v = 0; v < g->n_values; v++) {
-        if (set->places[v].kind == TN_PLACE_ARENA)
-            set->tensors[v].data = frame->arena + set->places[v].offset;
+    const struct tn__region *regions = frame->program->plan->regions;
+    char *arena = frame->arenas[0].data;
+    for (uint32_t v = 0; v < frame->program->n_values; v++) {
+        const struct tn__place *place = &set->places[v];
+        if (place->kind != TN_PLACE_ARENA) continue;
+        struct tn_tensor *t = &set->tensors[v];
+        t->data = (void *)((uintptr_t)frame->arenas[place->index].data + place->offset);
+        t->space = place->index ? regions[place->index].space->id : 0;
     }
     for (uint32_t i = 0; i < set->n_steps; i++)
         set->steps[i].args.workspace =
-            set->infos[i].workspace.scratch ? frame->arena + set->scratch_offset : NULL;
-    set->base = frame->arena;
+            set->infos[i].workspace.scratch ? arena + set->scratch_offset : NULL;
+    set->bound = frame->epoch;
 }
 
 tn_status tn__frame_bind(struct tn__frame *frame, struct tn_diag *diag) {
-    TN_TRY(ensure_arena(frame, frame->set, diag));
-    if (frame->set->base != frame->arena) bind_arena(frame);
+    TN_TRY(ensure_arenas(frame, frame->set, diag));
+    if (frame->set->bound != frame->epoch) bind_arenas(frame);
     TN_TRY(bind_outputs(frame, diag));
     return bind_externals(frame, diag);
 }

@@ -7,7 +7,8 @@
 
 static uint32_t output_of(const struct tn__frame *frame, tn_value_id v) {
     const struct tn_graph *g = frame->program->graph;
-    if (!(tn__value_at(g, v)->flags & TN_VALUE_OUTPUT)) return UINT32_MAX;
+    if (v >= g->n_values || !(tn__value_at(g, v)->flags & TN_VALUE_OUTPUT))
+        return UINT32_MAX;
     for (uint32_t k = 0; k < g->n_outputs; k++) {
         if (g->outputs[k] == v) return k;
     }
@@ -30,6 +31,20 @@ static tn_status describe(struct tn__set *set, tn_value_id v, int32_t dtype,
     return TN_OK;
 }
 
+/* Memory outside the host's for a value: it only grows, so that a warm run takes none. */
+static tn_status device_alloc(struct tn__step_info *info, tn_value_id v, int32_t dtype,
+    const int64_t *dims, uint32_t rank, uint64_t bytes, struct tn_diag *diag) {
+    const struct tn__frame *frame = info->frame;
+    struct tn__set *set = info->set;
+    uint32_t region = tn__region_of(frame->program, v);
+    bool moved;
+    TN_TRY(tn__region_reserve(frame, region, bytes, &set->devices[v], &moved, diag));
+    if (describe(set, v, dtype, dims, rank, bytes, set->devices[v].data) != TN_OK)
+        return tn__fail_memory(diag, "an output", rank * sizeof *dims);
+    set->tensors[v].space = frame->program->plan->regions[region].space->id;
+    return TN_OK;
+}
+
 tn_status tn__dynamic_alloc(struct tn__step_info *info, tn_value_id v, int32_t dtype,
     const int64_t *dims, uint32_t rank, struct tn_diag *diag) {
     struct tn__frame *frame = info->frame;
@@ -37,6 +52,8 @@ tn_status tn__dynamic_alloc(struct tn__step_info *info, tn_value_id v, int32_t d
     struct tn__recycler *recycler = &frame->exec->recycler;
     uint64_t bytes;
     TN_TRY(tn__exec_bytes(frame->exec, dtype, dims, rank, &bytes, diag));
+    if (tn__region_of(frame->program, v) != 0)
+        return device_alloc(info, v, dtype, dims, rank, bytes, diag);
     uint32_t k = output_of(frame, v);
     struct tn_out *out = k == UINT32_MAX ? NULL : &tn__frame_outs(frame)[k];
     void *data = NULL;
@@ -135,14 +152,11 @@ static tn_status call_compute(struct tn__step_info *info, struct tn_run_args *ar
     const struct tn__unit *unit = info->unit;
     struct tn_diag *diag = info->frame->exec->diag;
     tn_compute_fn fn = unit->compute;
-    if (unit->prepare) TN_TRY(unit->prepare(unit->kernel, args, &fn, diag));
+    if (unit->prepare) TN_TRY(tn__unit_prepare(info, args, &fn, diag));
     if (!fn)
         return tn_fail(diag, TN_PLUGIN, "kernel %s chose no function for these shapes",
             tn__unit_kernel_name(unit));
-    if (unit->serial) pthread_mutex_lock(unit->serial);
-    tn_status status = fn(unit->kernel, args);
-    if (unit->serial) pthread_mutex_unlock(unit->serial);
-    return status;
+    return tn__unit_call(info, fn, args);
 }
 
 /* The kernel with workspace and state of this one call. */
@@ -151,7 +165,7 @@ static tn_status call_kernel(struct tn__step_info *info, struct tn_run_args *arg
     struct tn__recycler *recycler = &info->frame->exec->recycler;
     struct tn_diag *diag = info->frame->exec->diag;
     struct tn_workspace need = {0, 0};
-    if (unit->workspace) TN_TRY(unit->workspace(unit->kernel, args, &need));
+    if (unit->workspace) TN_TRY(tn__unit_workspace(info, args, &need));
     uint64_t scratch, total;
     if (!tn_align_size(need.scratch, 64, &scratch) ||
         !tn_add_size(scratch, need.state, &total))
@@ -213,7 +227,8 @@ tn_status tn__dynamic_step(void *kernel, const struct tn_run_args *shared) {
     for (uint32_t i = 0; i < unit->n_inputs; i++) {
         if (unit->inputs[i] != TN_NO_ID) info->inputs[i] = set->refs[unit->inputs[i]];
     }
-    TN_TRY(tn__set_infer_unit(set, unit, true, info->frame->exec->diag));
+    TN_TRY(tn__set_infer_unit(
+        info->frame->program, set, unit, true, info->frame->exec->diag));
     bool view = false;
     TN_TRY(make_outputs(info, args, &view));
     if (!view) TN_TRY(call_kernel(info, args));

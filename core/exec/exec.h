@@ -23,6 +23,7 @@ struct tn__exec_limits {
     uint64_t tensor_bytes;
     uint64_t run_bytes;
     uint64_t iterations; /* runs of one subgraph in a run */
+    uint64_t copy_bytes; /* between memory spaces in a run */
     uint32_t shape_sets;
 };
 
@@ -37,8 +38,10 @@ struct tn__exec {
     struct tn__bump bump;        /* memory until the end of the run */
     struct tn__profile *profile; /* NULL until a run is recorded */
     bool profiling;
-    uint64_t arena_bytes; /* of all frames */
-    uint64_t n_runs;      /* so far: the number of the run in flight */
+    void **streams;           /* [plan->n_providers], NULL where there is none */
+    uint64_t arena_bytes;     /* of all frames */
+    uint64_t n_runs;          /* so far: the number of the run in flight */
+    uint32_t failed_provider; /* of the step that ended the last run */
 };
 
 /* Where the bytes of a value are. */
@@ -47,7 +50,7 @@ enum {
     TN_PLACE_CONSTANT = 1, /* index: the constant it is, or is a view of */
     TN_PLACE_EXTERNAL = 2, /* index: of the external */
     TN_PLACE_OUTPUT = 3,   /* index: of the graph output */
-    TN_PLACE_ARENA = 4,    /* offset */
+    TN_PLACE_ARENA = 4,    /* index: of the region; offset */
     TN_PLACE_DYNAMIC = 5   /* known when it is computed */
 };
 
@@ -69,7 +72,8 @@ struct tn__step_info {
     const struct tn__unit *unit;
     uint32_t unit_index;
     bool dynamic;
-    tn_compute_fn compute;       /* what a serialised step calls under its lock */
+    bool sync;             /* the host reads what it leaves: its stream must be done */
+    tn_compute_fn compute; /* what a guarded step calls */
     struct tn_value_ref *inputs; /* what args.inputs points at */
     struct tn_workspace workspace;
     uint64_t state_offset;
@@ -79,6 +83,12 @@ struct tn__step_info {
 struct tn__copy {
     uint32_t output;
     tn_value_id value;
+};
+
+/* Memory of one region. */
+struct tn__pool_block {
+    char *data;
+    uint64_t size;
 };
 
 /* One shape set, resolved. */
@@ -106,9 +116,13 @@ struct tn__set {
     uint32_t n_dynamic;
     struct tn__copy *copies;
     uint32_t n_copies;
-    uint64_t arena_bytes, scratch_offset, scratch_bytes;
+    uint64_t *region_bytes; /* [plan->n_regions]; [0]: the frame's arena */
+    struct tn__pool_block
+        *devices; /* [n_values]: of dynamic values outside host memory */
+    uint64_t scratch_offset, scratch_bytes;
+    uint64_t copied_bytes; /* between memory spaces, as far as it is known before */
     char *state;
-    const char *base; /* the arena that pointers are resolved against */
+    uint64_t bound; /* frame->epoch that pointers are resolved for, 0: none */
 };
 
 /* A graph output as the caller sees it. */
@@ -136,9 +150,9 @@ struct tn__frame {
     bool rebind;         /* pointers of externals or outputs changed */
     bool generic;        /* too many shapes: resolve for unknown ones */
     uint32_t n_misses;
-    uint64_t run_number, n_turns; /* of a subgraph: in which run, how often */
-    char *arena;
-    uint64_t arena_size;
+    uint64_t run_number, n_turns;   /* of a subgraph: in which run, how often */
+    struct tn__pool_block *arenas;  /* [plan->n_regions] */
+    uint64_t epoch;                 /* counts up when one moves */
     struct tn_value_ref *externals; /* what the run is given */
     int64_t *key;                   /* of the run */
     uint32_t cap_key, key_words;
@@ -179,8 +193,8 @@ tn_status tn__out_describe(
 tn_status tn__set_infer(
     struct tn__frame *frame, struct tn__set *set, struct tn_diag *diag);
 /* Runs the inference of one unit against the set; `running`: contents may be read. */
-tn_status tn__set_infer_unit(
-    struct tn__set *set, const struct tn__unit *unit, bool running, struct tn_diag *diag);
+tn_status tn__set_infer_unit(const struct tn__program *program, struct tn__set *set,
+    const struct tn__unit *unit, bool running, struct tn_diag *diag);
 /* Places, views and overwriting. `share` false: every value has memory of its own. */
 tn_status tn__set_layout(
     struct tn__frame *frame, struct tn__set *set, bool share, struct tn_diag *diag);
@@ -194,6 +208,24 @@ tn_status tn__set_type(struct tn__set *set, tn_value_id v, const struct tn_type 
 
 /* ---- running (run.c, dynamic.c, service.c, subrun.c) ---------------------------------- */
 
+/* Calls a unit's function as its provider wants it called. */
+tn_status tn__unit_call(
+    const struct tn__step_info *info, tn_compute_fn fn, const struct tn_run_args *args);
+tn_status tn__unit_workspace(const struct tn__step_info *info,
+    const struct tn_run_args *args, struct tn_workspace *out);
+tn_status tn__unit_prepare(const struct tn__step_info *info,
+    const struct tn_run_args *args, tn_compute_fn *fn, struct tn_diag *diag);
+/* Whether tn__unit_call does more than call. */
+bool tn__unit_is_guarded(const struct tn__step_info *info);
+/* compute of a copy (transfer_step.c). */
+tn_status tn__transfer_step(void *transfer, const struct tn_run_args *args);
+/* Waits for all streams, whatever becomes of them. */
+void tn__exec_drain(const struct tn__exec *exec);
+/* Memory of a region for `size` bytes, kept when it is large enough. */
+tn_status tn__region_reserve(const struct tn__frame *frame, uint32_t region,
+    uint64_t size, struct tn__pool_block *block, bool *out_moved, struct tn_diag *diag);
+void tn__region_free(
+    const struct tn__plan *plan, uint32_t region, struct tn__pool_block *block);
 /* fn of a dynamic step; `kernel` is its tn__step_info. */
 tn_status tn__dynamic_step(void *kernel, const struct tn_run_args *args);
 /* Gives a dynamic value memory: its bound output or a block. */

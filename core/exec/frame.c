@@ -21,6 +21,11 @@ static void destroy_set(struct tn__frame *frame, struct tn__set *set) {
     if (!set) return;
     for (uint32_t i = 0; i < set->n_dynamic; i++)
         tn__block_put(&frame->exec->recycler, set->blocks[set->dynamic[i]]);
+    for (uint32_t v = 0; set->devices && v < frame->program->n_values; v++) {
+        if (set->devices[v].data)
+            tn__region_free(
+                frame->program->plan, tn__region_of(frame->program, v), &set->devices[v]);
+    }
     tn__free(set->state);
     tn__arena_destroy(set->memory);
 }
@@ -35,8 +40,14 @@ static tn_status alloc_set(
         return tn__fail_memory(diag, "a shape set", sizeof *set);
     }
     *out = set;
-    uint64_t n = program->graph->n_values;
+    uint64_t n = program->n_values;
     set->memory = memory;
+    set->region_bytes =
+        tn__arena_array(memory, program->plan->n_regions, sizeof *set->region_bytes);
+    if (program->n_shadows) {
+        set->devices = tn__arena_array(memory, n, sizeof *set->devices);
+        if (!set->devices) return tn__fail_memory(diag, "a shape set", n * 16);
+    }
     set->types = tn__arena_array(memory, n, sizeof *set->types);
     set->tensors = tn__arena_array(memory, n, sizeof *set->tensors);
     set->refs = tn__arena_array(memory, n, sizeof *set->refs);
@@ -51,7 +62,7 @@ static tn_status alloc_set(
     set->key_words = frame->key_words;
     if (!set->types || !set->tensors || !set->refs || !set->places || !set->blocks ||
         !set->dims_values || !set->n_dims_values || !set->dynamic_units || !set->key ||
-        !set->infer_scratch)
+        !set->infer_scratch || !set->region_bytes)
         return tn__fail_memory(diag, "a shape set", n * 256);
     return TN_OK;
 }
@@ -158,7 +169,7 @@ tn_status tn__frame_select(struct tn__frame *frame, struct tn_diag *diag) {
     TN_TRY(find_set(frame, diag));
     frame->set->stamp = ++frame->clock;
     tn_status status = tn__frame_bind(frame, diag);
-    if (status != TN_OK) frame->set->base = NULL;
+    if (status != TN_OK) frame->set->bound = 0;
     return status;
 }
 
@@ -187,8 +198,10 @@ static tn_status fill_frame(struct tn__frame *frame, struct tn_diag *diag) {
     frame->externals = tn__alloc_zero(program->n_externals * sizeof *frame->externals, 0);
     frame->runs = tn__alloc_zero(plan->n_plugins * sizeof *frame->runs, 0);
     frame->outs = tn__alloc_zero(count_outs(frame) * sizeof *frame->outs, 0);
+    frame->arenas = tn__alloc_zero(plan->n_regions * sizeof *frame->arenas, 0);
+    frame->epoch = 1;
     if (!frame->first_sub || !frame->subs || !frame->externals || !frame->runs ||
-        !frame->outs)
+        !frame->outs || !frame->arenas)
         return tn__fail_memory(diag, "a context", n_subs * 8);
     uint32_t at = 0;
     for (uint32_t u = 0; u < program->n_units; u++) {
@@ -233,10 +246,10 @@ void tn__frame_shrink(struct tn__frame *frame) {
         frame->outs[k].block = NULL;
         frame->outs[k].ref = (struct tn_value_ref){0};
     }
-    tn__free(frame->arena);
-    frame->arena = NULL;
-    frame->exec->arena_bytes -= frame->arena_size;
-    frame->arena_size = 0;
+    if (frame->arenas) frame->exec->arena_bytes -= frame->arenas[0].size;
+    for (uint32_t r = 0; frame->arenas && r < frame->program->plan->n_regions; r++)
+        tn__region_free(frame->program->plan, r, &frame->arenas[r]);
+    frame->epoch++;
 }
 
 void tn__frame_destroy(struct tn__frame *frame) {
@@ -250,6 +263,7 @@ void tn__frame_destroy(struct tn__frame *frame) {
     tn__free(frame->externals);
     tn__free(frame->runs);
     tn__free(frame->outs);
+    tn__free(frame->arenas);
     tn__free(frame->key);
     tn__free(frame);
 }

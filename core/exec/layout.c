@@ -13,10 +13,10 @@
 /* A group, at the index of its leader. */
 struct group {
     uint32_t kind;   /* TN_PLACE_* */
-    uint32_t output; /* OUTPUT, EXTERNAL: index */
+    uint32_t output; /* OUTPUT, EXTERNAL: index; ARENA: region */
     uint32_t first, last;
-    uint64_t size;
-    uint32_t extent; /* index once placed */
+    uint64_t size, offset;
+    uint32_t extent; /* index while placed */
 };
 
 struct layout {
@@ -58,6 +58,7 @@ static void lead(struct layout *l, tn_value_id v, uint32_t unit) {
     struct group *group = &l->groups[v];
     l->leaders[v] = v;
     *group = (struct group){.kind = TN_PLACE_ARENA,
+        .output = tn__region_of(l->program, v),
         .first = unit,
         .last = last_use_of(l, v, unit),
         .size = bytes_of(l, v)};
@@ -138,10 +139,10 @@ static void lay_unit(struct layout *l, uint32_t u, uint8_t *out_skip) {
 
 static void lay_fixed(struct layout *l) {
     const struct tn_graph *g = l->program->graph;
-    for (uint32_t v = 0; v < g->n_values; v++) {
+    for (uint32_t v = 0; v < l->program->n_values; v++) {
         l->leaders[v] = v;
         l->output_index[v] = UINT32_MAX;
-        if (tn__constant_of(g, v)) l->groups[v].kind = TN_PLACE_CONSTANT;
+        if (tn__program_constant(l->program, v)) l->groups[v].kind = TN_PLACE_CONSTANT;
     }
     for (uint32_t i = 0; i < l->program->n_externals; i++) {
         struct group *group = &l->groups[l->program->externals[i]];
@@ -154,31 +155,54 @@ static void lay_fixed(struct layout *l) {
         l->output_index[g->outputs[k]] = k;
 }
 
-/* Offsets of the groups in the arena. */
-static tn_status place_groups(struct layout *l) {
-    const struct tn_graph *g = l->program->graph;
-    for (uint32_t v = 0; v < g->n_values; v++) {
+/* Alignment of a region's tensors. */
+static uint64_t align_of(const struct layout *l, uint32_t region) {
+    const struct tn_space *space = l->program->plan->regions[region].space;
+    return space && space->align > 64 ? space->align : 64;
+}
+
+/* Offsets of the groups in the arena of one region. */
+static tn_status place_region(struct layout *l, uint32_t region) {
+    uint64_t align = align_of(l, region);
+    l->n_extents = 0;
+    for (uint32_t v = 0; v < l->program->n_values; v++) {
         struct group *group = &l->groups[v];
-        if (l->leaders[v] != v || group->kind != TN_PLACE_ARENA) continue;
+        if (l->leaders[v] != v || group->kind != TN_PLACE_ARENA ||
+            group->output != region)
+            continue;
+        uint64_t size = group->size;
+        if (!tn_align_size(size, align, &size)) size = UINT64_MAX;
         group->extent = l->n_extents;
         l->extents[l->n_extents++] =
-            (struct tn__extent){group->size, group->first, group->last, 0};
+            (struct tn__extent){size, group->first, group->last, 0};
     }
-    return tn__memory_place(l->extents, l->n_extents, &l->set->arena_bytes, l->diag);
+    TN_TRY(tn__memory_place(
+        l->extents, l->n_extents, &l->set->region_bytes[region], l->diag));
+    for (uint32_t v = 0; v < l->program->n_values; v++) {
+        struct group *group = &l->groups[v];
+        if (l->leaders[v] == v && group->kind == TN_PLACE_ARENA &&
+            group->output == region)
+            group->offset = l->extents[group->extent].offset;
+    }
+    return TN_OK;
+}
+
+static tn_status place_groups(struct layout *l) {
+    for (uint32_t region = 0; region < l->program->plan->n_regions; region++)
+        TN_TRY(place_region(l, region));
+    return TN_OK;
 }
 
 static tn_status list_places(struct layout *l) {
-    const struct tn_graph *g = l->program->graph;
     struct tn__set *set = l->set;
     for (int pass = 0; pass < 2; pass++) {
         set->n_patches = set->n_dynamic = 0;
-        for (uint32_t v = 0; v < g->n_values; v++) {
+        for (uint32_t v = 0; v < l->program->n_values; v++) {
             const struct group *group = &l->groups[l->leaders[v]];
             struct tn__place *place = &set->places[v];
             *place = (struct tn__place){group->kind, group->output, 0};
             if (group->kind == TN_PLACE_CONSTANT) place->index = l->leaders[v];
-            if (group->kind == TN_PLACE_ARENA)
-                place->offset = l->extents[group->extent].offset;
+            if (group->kind == TN_PLACE_ARENA) place->offset = group->offset;
             if (group->kind == TN_PLACE_EXTERNAL || group->kind == TN_PLACE_OUTPUT) {
                 if (pass) set->patches[set->n_patches] = v;
                 set->n_patches++;
@@ -191,7 +215,8 @@ static tn_status list_places(struct layout *l) {
         set->patches = tn__arena_array(set->memory, set->n_patches, sizeof *set->patches);
         set->dynamic = tn__arena_array(set->memory, set->n_dynamic, sizeof *set->dynamic);
         if (!set->patches || !set->dynamic)
-            return tn__fail_memory(l->diag, "places of a shape set", g->n_values);
+            return tn__fail_memory(
+                l->diag, "places of a shape set", l->program->n_values);
     }
     return TN_OK;
 }
@@ -229,7 +254,7 @@ tn_status tn__set_layout(
     struct tn__frame *frame, struct tn__set *set, bool share, struct tn_diag *diag) {
     struct layout l = {
         .program = frame->program, .set = set, .diag = diag, .share = share};
-    uint64_t n = frame->program->graph->n_values;
+    uint64_t n = frame->program->n_values;
     uint64_t item = sizeof *l.groups + sizeof *l.extents + 2 * sizeof(uint32_t);
     char *scratch = tn__alloc_zero(n * item + 64, 0);
     if (!scratch) return tn__fail_memory(diag, "planning memory", n * item);

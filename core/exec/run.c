@@ -4,6 +4,7 @@
 #include "core/exec/profile.h"
 #include "core/exec/value_pack.h"
 #include "core/os/clock.h"
+#include "core/plan/provider_call.h"
 
 #include <string.h>
 
@@ -24,10 +25,14 @@ static tn_status step_failed(
     struct tn__exec *exec, const struct tn__step_info *info, tn_status status) {
     const struct tn__unit *unit = info->unit;
     if (status == TN_CANCELLED || status == TN_DEADLINE) return stopped(exec, status);
-    if (exec->diag && exec->diag->code == TN_OK)
+    if (!unit->def)
+        (void)tn__provider_explain(
+            &exec->plan->providers[unit->provider], status, "run a group", exec->diag);
+    else
         tn_fail(exec->diag, status, "kernel %s of plugin %s failed without a reason",
             tn__unit_kernel_name(unit), unit->plugin->desc->id);
     if (exec->diag) tn__diag_name(exec->diag, exec->diag->plugin, unit->plugin->desc->id);
+    exec->failed_provider = unit->provider;
     return tn__node_context(exec->diag, tn__unit_node(unit), status);
 }
 
@@ -144,9 +149,10 @@ tn_status tn__frame_run(struct tn__frame *frame) {
     const struct tn__plan *plan = frame->program->plan;
     for (uint32_t p = 0; p < plan->n_plugins; p++)
         frame->runs[p].diag = exec->diag;
-    if (exec->profiling || exec->deadline_ns)
-        TN_TRY(run_checked(exec, frame->set));
-    else
-        TN_TRY(run_plain(exec, frame->set));
-    return finish_outputs(frame);
+    tn_status status = exec->profiling || exec->deadline_ns
+                           ? run_checked(exec, frame->set)
+                           : run_plain(exec, frame->set);
+    if (status == TN_OK) return finish_outputs(frame);
+    tn__exec_drain(exec);
+    return status;
 }

@@ -22,7 +22,8 @@ static tn_status check_output(
     if (o >= unit->n_outputs)
         return lie(info, "fills an output that it does not have", o);
     if (unit->outputs[o] == TN_NO_ID) return lie(info, "fills an omitted output", o);
-    const struct tn_type *known = &tn__value_at(unit->graph, unit->outputs[o])->type;
+    tn_value_id v = tn__original(info->frame->program, unit->outputs[o]);
+    const struct tn_type *known = &tn__value_at(unit->graph, v)->type;
     if (known->kind != TN_KIND_ABSENT && known->kind != kind)
         return lie(info, "makes a value of another kind than it declared", o);
     if (kind == TN_KIND_TENSOR && tn_dtype_bits(dtype) == 0)

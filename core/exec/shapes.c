@@ -52,6 +52,7 @@ static const struct tn_tensor *env_content(void *arg, tn_value_id v) {
     if (constant || !env->running) return constant;
     const struct tn_value_ref *ref = &env->set->refs[v];
     bool readable = ref->kind == TN_KIND_TENSOR && ref->as.tensor &&
+                    ref->as.tensor->space == 0 &&
                     (ref->as.tensor->data || ref->as.tensor->size == 0);
     return readable ? ref->as.tensor : NULL;
 }
@@ -135,8 +136,29 @@ static void forget_outputs(
     }
 }
 
-tn_status tn__set_infer_unit(struct tn__set *set, const struct tn__unit *unit,
-    bool running, struct tn_diag *diag) {
+/* A copy gives what it takes. */
+static tn_status infer_copy(
+    struct tn__set *set, const struct tn__unit *unit, struct tn_diag *diag) {
+    if (tn__set_type(set, unit->outputs[0], &set->types[unit->inputs[0]]) != TN_OK)
+        return tn__fail_memory(diag, "types of a shape set", 64);
+    return TN_OK;
+}
+
+/* What a group leaves in another memory space has the type of the graph's value. */
+static tn_status infer_shadows(struct tn__set *set, const struct tn__program *program,
+    const struct tn__unit *unit, struct tn_diag *diag) {
+    for (uint32_t o = 0; o < unit->n_outputs; o++) {
+        tn_value_id v = unit->outputs[o];
+        if (v == TN_NO_ID || v < program->graph->n_values) continue;
+        if (tn__set_type(set, v, &set->types[tn__original(program, v)]) != TN_OK)
+            return tn__fail_memory(diag, "types of a shape set", 64);
+    }
+    return TN_OK;
+}
+
+tn_status tn__set_infer_unit(const struct tn__program *program, struct tn__set *set,
+    const struct tn__unit *unit, bool running, struct tn_diag *diag) {
+    if (unit->transfer) return infer_copy(set, unit, diag);
     struct env_state state = {set, unit->graph, running, diag};
     const struct tn__shape_env env = {&state, env_type, env_content, env_dims_value,
         env_set_type, env_set_dims_value, set->infer_scratch, set->infer_scratch_size};
@@ -147,18 +169,17 @@ tn_status tn__set_infer_unit(struct tn__set *set, const struct tn__unit *unit,
             unit->plugin->host, unit->graph, unit->nodes[i], &env, diag);
         if (status != TN_OK) return tn__node_context(diag, node, status);
     }
-    return TN_OK;
+    return infer_shadows(set, program, unit, diag);
 }
 
 /* ---- all units ------------------------------------------------------------------------ */
 
 static tn_status set_constants(
     struct tn__frame *frame, struct tn__set *set, struct tn_diag *diag) {
-    const struct tn_graph *g = frame->program->graph;
-    for (uint32_t v = 0; v < g->n_values; v++) {
+    for (uint32_t v = 0; v < frame->program->n_values; v++) {
         set->n_dims_values[v] = UINT32_MAX;
         set->types[v].rank = -1;
-        const struct tn_tensor *t = tn__constant_of(g, v);
+        const struct tn_tensor *t = tn__program_constant(frame->program, v);
         if (!t) continue;
         struct tn_type type = {.kind = TN_KIND_TENSOR,
             .dtype = t->dtype,
@@ -239,7 +260,7 @@ tn_status tn__set_infer(
     TN_TRY(set_externals(frame, set, diag));
     for (uint32_t u = 0; u < program->n_units; u++) {
         const struct tn__unit *unit = &program->units[u];
-        TN_TRY(tn__set_infer_unit(set, unit, false, diag));
+        TN_TRY(tn__set_infer_unit(program, set, unit, false, diag));
         bool concrete = all_planned(program, set, unit) &&
                         all_concrete(set, unit->inputs, unit->n_inputs) &&
                         all_concrete(set, unit->outputs, unit->n_outputs);

@@ -7,25 +7,22 @@
 
 #include <string.h>
 
-/* A kernel that is not reentrant: its calls are serialised across contexts. */
-static tn_status serial_step(void *kernel, const struct tn_run_args *args) {
-    struct tn__step_info *info = kernel;
-    pthread_mutex_lock(info->unit->serial);
-    tn_status status = info->compute(info->unit->kernel, args);
-    pthread_mutex_unlock(info->unit->serial);
-    return status;
+/* A unit whose calls go through a lock, a gate, a thread or a stream. */
+static tn_status guarded_step(void *kernel, const struct tn_run_args *args) {
+    const struct tn__step_info *info = kernel;
+    return tn__unit_call(info, info->compute, args);
 }
 
 /* Tensors and references of every value; data comes with binding. */
 static void fill_values(const struct tn__frame *frame, struct tn__set *set) {
-    const struct tn_graph *g = frame->program->graph;
-    for (uint32_t v = 0; v < g->n_values; v++) {
+    const struct tn__program *program = frame->program;
+    for (uint32_t v = 0; v < program->n_values; v++) {
         const struct tn_type *type = &set->types[v];
         struct tn_tensor *t = &set->tensors[v];
         if (set->places[v].kind == TN_PLACE_NONE ||
             set->places[v].kind == TN_PLACE_DYNAMIC)
             continue;
-        const struct tn_tensor *constant = tn__constant_of(g, v);
+        const struct tn_tensor *constant = tn__program_constant(program, v);
         if (constant) {
             *t = *constant;
             t->flags |= TN_TENSOR_CONST;
@@ -35,7 +32,7 @@ static void fill_values(const struct tn__frame *frame, struct tn__set *set) {
                 .rank = (uint32_t)type->rank};
             (void)tn_tensor_bytes(t->dtype, t->dims, t->rank, &t->size);
             if (set->places[v].kind == TN_PLACE_CONSTANT) {
-                t->data = tn__constant_of(g, set->places[v].index)->data;
+                t->data = tn__constant_of(program->graph, set->places[v].index)->data;
                 t->flags = TN_TENSOR_CONST;
             }
         }
@@ -53,6 +50,22 @@ static struct tn_value_ref *gather_refs(
     return refs;
 }
 
+static void *stream_of(const struct tn__frame *frame, const struct tn__unit *unit) {
+    return unit->def || !frame->exec->streams ? NULL
+                                              : frame->exec->streams[unit->provider];
+}
+
+/* Whether the host may read what a unit on a stream leaves. */
+static bool leaves_to_host(const struct tn__frame *frame, const struct tn__unit *unit) {
+    if (!stream_of(frame, unit)) return false;
+    for (uint32_t o = 0; o < unit->n_outputs; o++) {
+        if (unit->outputs[o] != TN_NO_ID &&
+            tn__region_of(frame->program, unit->outputs[o]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static tn_status add_step(
     struct tn__frame *frame, struct tn__set *set, uint32_t u, struct tn_diag *diag) {
     const struct tn__unit *unit = &frame->program->units[u];
@@ -64,15 +77,18 @@ static tn_status add_step(
         .unit = unit,
         .unit_index = u,
         .dynamic = set->dynamic_units[u] == 1,
+        .sync = leaves_to_host(frame, unit),
         .compute = unit->compute,
         .inputs = gather_refs(set, unit->inputs, unit->n_inputs)};
     if (!outputs || !info->inputs) return tn__fail_memory(diag, "steps", unit->n_inputs);
+    if (unit->transfer) set->copied_bytes += set->tensors[unit->inputs[0]].size;
     *step = (struct tn__step){.fn = unit->compute,
         .kernel = unit->kernel,
         .args = {.inputs = info->inputs,
             .outputs = outputs,
             .n_inputs = unit->n_inputs,
             .n_outputs = unit->n_outputs,
+            .stream = stream_of(frame, unit),
             .step = info}};
     set->n_steps++;
     return TN_OK;
@@ -84,7 +100,7 @@ static tn_status ask_workspace(
     const struct tn__unit *unit = info->unit;
     if (info->dynamic || !unit->workspace) return TN_OK;
     struct tn_workspace *need = &info->workspace;
-    tn_status status = unit->workspace(unit->kernel, &set->steps[i].args, need);
+    tn_status status = tn__unit_workspace(info, &set->steps[i].args, need);
     if (status != TN_OK) {
         tn_fail(diag, status, "kernel %s cannot size its workspace",
             tn__unit_kernel_name(unit));
@@ -113,7 +129,7 @@ static tn_status prepare_step(struct tn__set *set, uint32_t i, struct tn_diag *d
     step->args.workspace_size = info->workspace.scratch;
     if (info->workspace.state) step->args.state = set->state + info->state_offset;
     if (unit->prepare) {
-        tn_status status = unit->prepare(unit->kernel, &step->args, &step->fn, diag);
+        tn_status status = tn__unit_prepare(info, &step->args, &step->fn, diag);
         if (status != TN_OK) {
             tn_fail(diag, status, "kernel %s cannot prepare for these shapes",
                 tn__unit_kernel_name(unit));
@@ -124,9 +140,9 @@ static tn_status prepare_step(struct tn__set *set, uint32_t i, struct tn_diag *d
         return tn__node_context(diag, tn__unit_node(unit),
             tn_fail(diag, TN_PLUGIN, "kernel %s chose no function for these shapes",
                 tn__unit_kernel_name(unit)));
-    if (unit->serial) {
+    if (tn__unit_is_guarded(info)) {
         info->compute = step->fn;
-        step->fn = serial_step;
+        step->fn = guarded_step;
         step->kernel = info;
     }
     return TN_OK;
@@ -134,19 +150,29 @@ static tn_status prepare_step(struct tn__set *set, uint32_t i, struct tn_diag *d
 
 static tn_status size_memory(struct tn__frame *frame, struct tn__set *set,
     uint64_t state_bytes, struct tn_diag *diag) {
-    set->scratch_offset = set->arena_bytes;
-    uint64_t total, limit = frame->exec->limits.run_bytes;
+    uint64_t total, limit = frame->exec->limits.run_bytes, *bytes = set->region_bytes;
+    set->scratch_offset = bytes[0];
     if (!tn_align_size(set->scratch_bytes, 64, &total) ||
-        !tn_add_size(set->arena_bytes, total, &set->arena_bytes) ||
-        !tn_add_size(set->arena_bytes, state_bytes, &total) || (limit && total > limit))
+        !tn_add_size(bytes[0], total, &bytes[0]) ||
+        !tn_add_size(bytes[0], state_bytes, &total) || (limit && total > limit))
         return tn_fail(diag, TN_LIMIT_EXCEEDED,
             "a run with these input shapes needs %llu bytes of memory, more than "
             "limits.run_bytes (%llu); raise it if the model is trusted",
-            (unsigned long long)(set->arena_bytes + state_bytes),
-            (unsigned long long)limit);
+            (unsigned long long)(bytes[0] + state_bytes), (unsigned long long)limit);
     if (state_bytes == 0) return TN_OK;
     set->state = tn__alloc_zero(state_bytes, 64);
     return set->state ? TN_OK : tn__fail_memory(diag, "state of kernels", state_bytes);
+}
+
+static tn_status check_copies(
+    const struct tn__frame *frame, const struct tn__set *set, struct tn_diag *diag) {
+    uint64_t limit = frame->exec->limits.copy_bytes;
+    if (set->copied_bytes <= limit || limit == 0) return TN_OK;
+    return tn_fail(diag, TN_LIMIT_EXCEEDED,
+        "a run with these input shapes copies %llu bytes between memory spaces, more "
+        "than "
+        "limits.copy_bytes (%llu); see the placement report, or raise the limit",
+        (unsigned long long)set->copied_bytes, (unsigned long long)limit);
 }
 
 tn_status tn__set_steps(
@@ -163,6 +189,7 @@ tn_status tn__set_steps(
         TN_TRY(add_step(frame, set, u, diag));
         TN_TRY(ask_workspace(set, set->n_steps - 1, &state_bytes, diag));
     }
+    TN_TRY(check_copies(frame, set, diag));
     TN_TRY(size_memory(frame, set, state_bytes, diag));
     for (uint32_t i = 0; i < set->n_steps; i++)
         TN_TRY(prepare_step(set, i, diag));

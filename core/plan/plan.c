@@ -1,8 +1,6 @@
 /* The plan of a session: one program for the main graph and one for every subgraph whose
  * node is run by a kernel. */
-#include "core/plan/plan.h"
-
-#include "core/base/alloc.h"
+#include "core/plan/provider_call.h"
 
 #include <string.h>
 
@@ -23,7 +21,8 @@ const struct tn_tensor *tn__constant_of(const struct tn_graph *g, tn_value_id v)
 const char *tn__unit_kernel_name(const struct tn__unit *unit) {
     if (unit->def && unit->def->name) return unit->def->name;
     if (unit->def) return unit->def->op_type;
-    return "compiled group";
+    if (unit->transfer) return unit->transfer->name;
+    return unit->group ? unit->name : "none";
 }
 
 /* ---- building ------------------------------------------------------------------------- */
@@ -80,7 +79,7 @@ static tn_status plan_subgraph(void *arg, struct tn_graph *sub) {
  * subgraphs by itself, so only the captures count: they are inputs of the group. */
 static tn_status plan_subgraphs(struct tn__program *program, struct tn__unit *unit,
     uint32_t depth, struct tn_diag *diag) {
-    if (!unit->def) return TN_OK;
+    if (unit->group || unit->transfer) return TN_OK;
     struct tn__plan *plan = program->plan;
     const struct tn__node *node = tn__unit_node(unit);
     struct capturing c = {unit, NULL, program, depth, diag};
@@ -102,7 +101,7 @@ static void note_use(struct tn__program *program, tn_value_id v, uint32_t unit) 
 
 static tn_status find_uses(struct tn__program *program, struct tn_diag *diag) {
     const struct tn_graph *g = program->graph;
-    uint64_t bytes = (uint64_t)g->n_values * sizeof(uint32_t);
+    uint64_t bytes = (uint64_t)program->n_values * sizeof(uint32_t);
     program->last_use = tn__arena_alloc(program->plan->arena, bytes);
     program->def_unit = tn__arena_alloc(program->plan->arena, bytes);
     if (!program->last_use || !program->def_unit)
@@ -128,11 +127,16 @@ static tn_status build_units(struct tn__program *program, struct tn_diag *diag) 
     TN_TRY(tn__plan_partition(program, diag));
     for (bool again = true; again;) {
         TN_TRY(tn__plan_schedule(program, diag));
-        TN_TRY(tn__plan_kernels(program, &again, diag));
+        TN_TRY(tn__plan_borders(program, diag));
+        TN_TRY(tn__plan_weigh(program, &again, diag));
+        if (!again) TN_TRY(tn__plan_kernels(program, &again, diag));
         if (!again) break;
         tn__plan_drop_kernels(program);
         TN_TRY(tn__plan_assign(program, diag));
     }
+    TN_TRY(tn__plan_transfers(program, diag));
+    for (uint32_t u = 0; u < program->n_units; u++)
+        program->units[u].id = program->plan->n_units++;
     return TN_OK;
 }
 
@@ -159,13 +163,33 @@ static tn_status create_program(struct tn__plan *plan, struct tn_graph *g, uint3
     return find_uses(program, diag);
 }
 
+tn_status tn__plan_check_fallback(const struct tn__plan *plan, struct tn_diag *diag) {
+    const struct tn__plan_options *options = plan->options;
+    uint64_t n = 0;
+    if (!options->has_fallback || options->n_providers < 2) return TN_OK;
+    for (uint32_t g = 0; g < plan->n_programs; g++) {
+        const struct tn__program *program = plan->programs[g];
+        for (uint32_t u = 0; u < program->n_units; u++) {
+            if (program->units[u].provider + 1 == plan->n_providers)
+                n += program->units[u].n_nodes;
+        }
+    }
+    if (n <= options->max_fallback_nodes) return TN_OK;
+    return tn_fail(diag, TN_LIMIT_EXCEEDED,
+        "%llu nodes fall back to the provider '%s', more than limits.fallback_nodes "
+        "(%llu); see the placement report, or raise the limit",
+        (unsigned long long)n, plan->providers[plan->n_providers - 1].id,
+        (unsigned long long)options->max_fallback_nodes);
+}
+
 /* ---- life ----------------------------------------------------------------------------- */
 
 static tn_status fill_plan(struct tn__plan *plan, struct tn_diag *diag) {
     struct tn__program *main_program;
     TN_TRY(tn__plan_open_providers(plan, diag));
     TN_TRY(create_program(plan, plan->model->graph, 0, &main_program, diag));
-    return tn__plan_prepack(plan, diag);
+    TN_TRY(tn__plan_check_fallback(plan, diag));
+    return plan->dry ? TN_OK : tn__plan_prepack(plan, diag);
 }
 
 tn_status tn__plan_create(struct tn__model *model, struct tn__registry *registry,
@@ -181,6 +205,7 @@ tn_status tn__plan_create(struct tn__model *model, struct tn__registry *registry
     plan->arena = arena;
     plan->options = options;
     plan->policy = options->policy;
+    plan->dry = options->dry_run;
     tn_status status = fill_plan(plan, diag);
     plan->options = NULL;
     if (status != TN_OK) {
@@ -195,10 +220,7 @@ void tn__plan_destroy(struct tn__plan *plan) {
     if (!plan) return;
     for (uint32_t p = plan->n_programs; p-- > 0;)
         tn__plan_drop_kernels(plan->programs[p]);
-    for (uint32_t i = 0; i < plan->n_providers; i++) {
-        struct tn__plan_provider *provider = &plan->providers[i];
-        if (provider->reg && TN_HAS(provider->reg->def, destroy))
-            provider->reg->def->destroy(provider->instance);
-    }
+    for (uint32_t i = 0; i < plan->n_providers; i++)
+        tn__provider_close(&plan->providers[i]);
     tn__arena_destroy(plan->arena);
 }

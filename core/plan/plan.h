@@ -11,6 +11,8 @@
 
 struct tn__weights;
 struct tn__weight_ref;
+struct tn__owner;
+struct tn__gate;
 
 /* How much fallback from the named providers is allowed. */
 enum {
@@ -26,7 +28,24 @@ struct tn__plan_options {
     const struct tn__conf *conf; /* options of the providers */
     struct tn__weights *weights; /* packed weights; borrowed; NULL: no prepacking */
     bool share_weights;          /* equal content is packed once for all sessions */
+    bool dry_run;                /* place only: nothing is compiled, created or packed */
+    bool by_cost;      /* a group that gains nothing is left to the next provider */
+    bool keep_weights; /* nothing is let go: another plan may follow */
+    uint64_t max_fallback_nodes;   /* nodes that may fall to the last provider … */
+    bool has_fallback;             /* … when it is the one that nobody named */
+    tn_compute_fn copy;            /* runs a tn__transfer: the exec room's */
+    const struct tn__veto *vetoes; /* claims withdrawn in advance */
+    uint32_t n_vetoes;
     const struct tn__host_services *services; /* prepack runs on its pool */
+};
+
+/* A claim that does not count, because a measurement or a run said so. */
+struct tn__veto {
+    uint32_t provider;
+    const struct tn_graph *graph; /* NULL: every claim of the provider */
+    tn_node_id node;
+    uint32_t reason; /* TN_REASON_* */
+    const char *detail;
 };
 
 /* A provider as one plan uses it. */
@@ -34,7 +53,35 @@ struct tn__plan_provider {
     const struct tn__registered_provider *reg; /* NULL: passed over */
     void *instance;
     const char *id;
-    const char *problem; /* why it was passed over, "" otherwise */
+    const char *problem;                     /* why it was passed over, "" otherwise */
+    const struct tn_provider_limits *limits; /* NULL: none */
+    const struct tn_space *const *spaces;
+    uint32_t n_spaces;
+    uint32_t first_region;   /* of its spaces */
+    struct tn__owner *owner; /* the thread that every call comes from, NULL: any */
+    struct tn__gate *gate;   /* lets limits->max_runs in, NULL: all */
+};
+
+/* Memory that values of a run may lie in: [0] is the host's. */
+struct tn__region {
+    uint32_t provider;
+    const struct tn_space *space; /* NULL: host memory */
+};
+
+/* A copy between two regions, planned as a unit of its own. */
+struct tn__transfer {
+    const struct tn__plan_provider *provider; /* who copies */
+    uint32_t src_region, dst_region;
+    uint32_t src_space, dst_space;
+    const char *name;
+};
+
+/* A claimed group that could not stay whole. */
+struct tn__split {
+    const struct tn__program *program;
+    uint32_t provider;
+    const char *path; /* "'a' → 'b' → 'c'": how it leaves and comes back */
+    struct tn__split *next;
 };
 
 /* What one provider said about one node. */
@@ -45,14 +92,17 @@ struct tn__verdict {
     const char *detail; /* never NULL */
 };
 
-/* What is executed as one: a node with a kernel, or a compiled group of nodes. */
+/* What is executed as one: a node with a kernel, a compiled group of nodes, or a copy. */
 struct tn__unit {
     struct tn_graph *graph;
-    const tn_node_id *nodes; /* [n_nodes], topological */
+    const tn_node_id *nodes; /* [n_nodes], topological; of a copy: [1], who needs it */
     uint32_t n_nodes;
-    uint32_t provider;                  /* index in plan->providers */
-    const struct tn_kernel_def *def;    /* NULL: compiled by the provider */
-    const struct tn_compiled *compiled; /* NULL: a kernel */
+    uint32_t provider;                   /* index in plan->providers */
+    const struct tn_kernel_def *def;     /* NULL: compiled by the provider */
+    const struct tn_compiled *compiled;  /* of a group, once compiled */
+    const struct tn__transfer *transfer; /* of a copy; n_nodes is 0 then */
+    const char *name;                    /* of a group: unique in the plan */
+    bool group;                          /* claimed as a group */
     const struct tn__plugin *plugin;
     uint32_t plugin_index; /* in plan->plugins */
     void *kernel;          /* the kernel object, or the compiled group's */
@@ -75,6 +125,12 @@ struct tn__unit {
     bool created;
 };
 
+/* A value of the graph as it is in another region. */
+struct tn__shadow {
+    tn_value_id original;
+    uint32_t region;
+};
+
 /* A graph ready to run. Subgraphs have programs of their own. */
 struct tn__program {
     struct tn__plan *plan;
@@ -84,6 +140,9 @@ struct tn__program {
     uint32_t n_units;
     const tn_value_id *externals; /* what a run is given: inputs, then captures */
     uint32_t n_externals, n_inputs;
+    uint32_t n_values; /* of the graph, and behind them the shadows */
+    struct tn__shadow *shadows;
+    uint32_t n_shadows, cap_shadows;
     uint32_t *last_use; /* [n_values]: last unit that reads it, n_units: an output,
                            UINT32_MAX: nobody */
     uint32_t *def_unit; /* [n_values]: unit that produces it, UINT32_MAX: none */
@@ -103,9 +162,13 @@ struct tn__plan {
     uint32_t n_programs, cap_programs;
     const struct tn__plugin **plugins; /* those whose code runs */
     uint32_t n_plugins, cap_plugins;
-    uint32_t n_units;        /* of all programs */
-    uint32_t n_split_groups; /* claimed groups that could not stay whole */
-    uint64_t packed_bytes;   /* in packed weights, shared ones included */
+    uint32_t n_units;         /* of all programs */
+    uint32_t n_groups;        /* named so far */
+    struct tn__split *splits; /* claimed groups that could not stay whole */
+    struct tn__region *regions;
+    uint32_t n_regions;
+    bool dry;
+    uint64_t packed_bytes; /* in packed weights, shared ones included */
 };
 
 /* The model is borrowed and must not be edited afterwards. */
@@ -126,6 +189,29 @@ tn_value_id tn__origin_of(const struct tn_graph **g, tn_value_id v);
 static inline const struct tn__node *tn__unit_node(const struct tn__unit *unit) {
     return tn__node_at(unit->graph, unit->nodes[0]);
 }
+/* The value of the graph that v is or stands for. */
+static inline tn_value_id tn__original(const struct tn__program *program, tn_value_id v) {
+    return v < program->graph->n_values
+               ? v
+               : program->shadows[v - program->graph->n_values].original;
+}
+/* Where v lies. */
+static inline uint32_t tn__region_of(const struct tn__program *program, tn_value_id v) {
+    return v < program->graph->n_values
+               ? 0
+               : program->shadows[v - program->graph->n_values].region;
+}
+/* As tn__constant_of; a shadow is no constant. */
+static inline const struct tn_tensor *tn__program_constant(
+    const struct tn__program *program, tn_value_id v) {
+    return v < program->graph->n_values ? tn__constant_of(program->graph, v) : NULL;
+}
+static inline struct tn__verdict *tn__verdict_of(
+    const struct tn__program *program, uint32_t provider, tn_node_id node) {
+    return &program->verdicts[(uint64_t)provider * program->graph->n_nodes + node];
+}
+/* "element type" … of a reason. */
+const char *tn__reason_text(uint32_t reason);
 /* What a profile calls it: the kernel's name, or the operator. */
 const char *tn__unit_kernel_name(const struct tn__unit *unit);
 
@@ -140,10 +226,31 @@ tn_status tn__plan_assign(struct tn__program *program, struct tn_diag *diag);
 /* Forms units and their order; groups stay whole where no path leaves and re-enters them
  * (schedule.c). */
 tn_status tn__plan_schedule(struct tn__program *program, struct tn_diag *diag);
-/* Creates kernels and compiles groups (prepare.c). *out_again: a group failed to compile
- * under the auto policy; its nodes were declined and the program must be planned anew. */
+/* Borders and names of the groups (group.c). */
+tn_status tn__plan_borders(struct tn__program *program, struct tn_diag *diag);
+/* Withdraws groups that cost more than they gain (cost.c). *out_again: some were, and the
+ * program must be planned anew. */
+tn_status tn__plan_weigh(
+    struct tn__program *program, bool *out_again, struct tn_diag *diag);
+/* Creates kernels and compiles groups (prepare.c, group.c). *out_again: a group failed to
+ * compile under the auto policy; its nodes were declined and the program must be planned
+ * anew. */
 tn_status tn__plan_kernels(
     struct tn__program *program, bool *out_again, struct tn_diag *diag);
+tn_status tn__group_compile(
+    struct tn__program *program, struct tn__unit *unit, struct tn_diag *diag);
+/* The group as a provider sees it. */
+struct tn_group tn__group_view(const struct tn__unit *unit);
+/* Takes the claim on a group back, so that the next provider is asked; `text` is copied. */
+tn_status tn__group_withdraw(struct tn__program *program, const struct tn__unit *unit,
+    uint32_t reason, const char *text, struct tn_diag *diag);
+/* Names a plugin whose code runs in a unit. */
+tn_status tn__plan_add_plugin(
+    struct tn__plan *plan, struct tn__unit *unit, struct tn_diag *diag);
+/* Puts copies between the units whose memory differs (transfer.c). */
+tn_status tn__plan_transfers(struct tn__program *program, struct tn_diag *diag);
+/* How many nodes run on each provider, and how many fell back. */
+tn_status tn__plan_check_fallback(const struct tn__plan *plan, struct tn_diag *diag);
 void tn__plan_drop_kernels(struct tn__program *program);
 /* Offers constants to the kernels, on the pool (prepack.c). */
 tn_status tn__plan_prepack(struct tn__plan *plan, struct tn_diag *diag);

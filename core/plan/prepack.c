@@ -161,7 +161,9 @@ static tn_status align_rest(
         const struct tn_graph *g = program->graph;
         for (uint32_t u = 0; u < program->n_units; u++) {
             const struct tn__unit *unit = &program->units[u];
-            *out_opaque |= !unit->def;
+            *out_opaque |=
+                unit->compiled && !(unit->compiled->flags & TN_COMPILED_DROPS_WEIGHTS);
+            if (unit->transfer || unit->compiled) continue;
             for (uint32_t i = 0; i < unit->n_inputs; i++) {
                 if (i >= 64 || !(unit->packed_inputs >> i & 1))
                     TN_TRY(align_value(plan, g, unit->inputs[i], diag));
@@ -196,7 +198,7 @@ static tn_status pack_all(struct tn__plan *plan, struct tn_diag *diag) {
 }
 
 tn_status tn__plan_prepack(struct tn__plan *plan, struct tn_diag *diag) {
-    bool opaque = false;
+    bool opaque = plan->options->keep_weights;
     TN_TRY(pack_all(plan, diag));
     TN_TRY(align_rest(plan, &opaque, diag));
     if (!opaque) tn__model_drop_blocks(plan->model);

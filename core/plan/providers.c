@@ -1,5 +1,6 @@
 /* The providers of a session: found by id, created with the options of their section. */
-#include "core/plan/plan.h"
+#include "core/plan/owner.h"
+#include "core/plan/provider_call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,54 @@ static tn_status collect_options(struct tn__plan *plan, const char *id,
     return TN_OK;
 }
 
+/* What a provider says of itself must hold before the plan relies on it. */
+static tn_status check_spaces(
+    const struct tn__plan_provider *provider, struct tn_diag *diag) {
+    enum { MOST_SPACES = 16 };
+    if (provider->n_spaces > MOST_SPACES || (provider->n_spaces && !provider->spaces))
+        return tn_fail(diag, TN_PLUGIN,
+            "provider '%s' has %u memory spaces, expected at most %d, with a table",
+            provider->id, (unsigned)provider->n_spaces, MOST_SPACES);
+    for (uint32_t i = 0; i < provider->n_spaces; i++) {
+        const struct tn_space *space = provider->spaces[i];
+        if (!space || space->struct_size < TN_SPACE_SIZE || space->id == 0 ||
+            (space->align & (space->align - 1)) != 0 || space->align > (2u << 20))
+            return tn_fail(diag, TN_PLUGIN,
+                "provider '%s': memory space #%u needs an id other than 0 and an "
+                "alignment that is a power of two of at most 2 MiB",
+                provider->id, (unsigned)i);
+        for (uint32_t k = 0; k < i; k++) {
+            if (provider->spaces[k]->id == space->id)
+                return tn_fail(diag, TN_PLUGIN,
+                    "provider '%s' has two memory spaces with the id %u", provider->id,
+                    (unsigned)space->id);
+        }
+    }
+    return TN_OK;
+}
+
+static tn_status add_regions(
+    struct tn__plan *plan, struct tn__plan_provider *provider, struct tn_diag *diag) {
+    struct tn__region *regions = tn__arena_array(
+        plan->arena, (uint64_t)plan->n_regions + provider->n_spaces, sizeof *regions);
+    if (!regions) return tn__fail_memory(diag, "memory spaces", provider->n_spaces);
+    if (plan->n_regions)
+        memcpy(regions, plan->regions, plan->n_regions * sizeof *regions);
+    provider->first_region = plan->n_regions;
+    for (uint32_t i = 0; i < provider->n_spaces; i++)
+        regions[plan->n_regions++] = (struct tn__region){
+            (uint32_t)(provider - plan->providers), provider->spaces[i]};
+    plan->regions = regions;
+    return TN_OK;
+}
+
+static tn_status add_gate(struct tn__plan_provider *provider, struct tn_diag *diag) {
+    const struct tn_provider_limits *limits = provider->limits;
+    if (!limits || !TN_HAS(limits, max_runs)) return TN_OK;
+    provider->gate = tn__gate_create(limits->max_runs);
+    return provider->gate ? TN_OK : tn__fail_memory(diag, "a provider", 64);
+}
+
 static tn_status open_provider(
     struct tn__plan *plan, struct tn__plan_provider *provider, struct tn_diag *diag) {
     const struct tn__registered_provider *reg =
@@ -36,31 +85,35 @@ static tn_status open_provider(
     const char *const *pairs;
     uint32_t n;
     TN_TRY(collect_options(plan, provider->id, &pairs, &n, diag));
-    void *instance = NULL;
-    if (TN_HAS(reg->def, create)) {
-        tn_status status = reg->def->create(
-            reg->plugin->state, reg->plugin->host, pairs, n, &instance, diag);
-        if (status != TN_OK) {
-            tn_fail(diag, status, "provider '%s' of %s could not be created",
-                provider->id, reg->plugin->desc->id);
-            tn__diag_name(diag, diag ? diag->plugin : NULL, reg->plugin->desc->id);
-            return status;
-        }
-    } else if (n > 0) {
-        return tn_fail(diag, TN_INVALID_ARGUMENT,
-            "provider '%s' takes no options, but section [provider:%s] sets '%s'",
-            provider->id, provider->id, pairs[0]);
-    }
     provider->reg = reg;
-    provider->instance = instance;
-    return TN_OK;
+    tn_status status = tn__provider_open(provider, pairs, n, diag);
+    if (status != TN_OK) {
+        provider->reg = NULL;
+        return status;
+    }
+    status = check_spaces(provider, diag);
+    if (status == TN_OK) status = add_regions(plan, provider, diag);
+    if (status == TN_OK) status = add_gate(provider, diag);
+    if (status != TN_OK) tn__provider_close(provider);
+    return status;
+}
+
+static tn_status pass_over(struct tn__plan *plan, struct tn__plan_provider *provider,
+    const char *why, struct tn_diag *diag) {
+    provider->problem = tn__arena_format(plan->arena, "%s", why);
+    if (!provider->problem) return tn__fail_memory(diag, "providers", 512);
+    return tn__model_warn(
+        plan->model, "provider '%s' is not used: %s", provider->id, why);
 }
 
 tn_status tn__plan_open_providers(struct tn__plan *plan, struct tn_diag *diag) {
     const struct tn__plan_options *options = plan->options;
     plan->providers =
         tn__arena_array(plan->arena, options->n_providers, sizeof *plan->providers);
-    if (!plan->providers) return tn__fail_memory(diag, "providers", options->n_providers);
+    plan->regions = tn__arena_alloc(plan->arena, sizeof *plan->regions);
+    if (!plan->providers || !plan->regions)
+        return tn__fail_memory(diag, "providers", options->n_providers);
+    plan->n_regions = 1;
     for (uint32_t i = 0; i < options->n_providers; i++) {
         struct tn__plan_provider *provider = &plan->providers[i];
         const char *id = options->providers[i];
@@ -71,14 +124,11 @@ tn_status tn__plan_open_providers(struct tn__plan *plan, struct tn_diag *diag) {
         struct tn_diag problem = {0};
         tn_status status = open_provider(plan, provider, &problem);
         if (status == TN_OK) continue;
-        if (plan->policy != TN_POLICY_AUTO || status == TN_OUT_OF_MEMORY) {
+        if (plan->policy != TN_POLICY_AUTO) {
             if (diag && diag->code == TN_OK) *diag = problem;
             return status;
         }
-        provider->problem = tn__arena_format(plan->arena, "%s", problem.message);
-        if (!provider->problem) return tn__fail_memory(diag, "providers", 512);
-        TN_TRY(tn__model_warn(
-            plan->model, "provider '%s' is not used: %s", provider->id, problem.message));
+        TN_TRY(pass_over(plan, provider, problem.message, diag));
     }
     return TN_OK;
 }

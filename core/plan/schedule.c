@@ -61,12 +61,10 @@ static tn_status emit_unit(struct scheduler *s) {
         .n_nodes = s->n_picked,
         .provider = program->owner[nodes[0]]};
     uint32_t group = s->group[nodes[0]];
+    unit->group = group != 0;
     for (uint32_t i = 0; i < s->n_picked; i++)
         s->done[nodes[i]] = 1;
-    if (group) {
-        s->left[group - 1] -= s->n_picked;
-        if (s->left[group - 1] > 0) program->plan->n_split_groups++;
-    }
+    if (group) s->left[group - 1] -= s->n_picked;
     s->n_left -= s->n_picked;
     return TN_OK;
 }
@@ -98,6 +96,78 @@ static void unpick(struct scheduler *s) {
         s->done[s->picked[i]] = 0;
 }
 
+/* ---- why a group breaks --------------------------------------------------------------- */
+
+/* A producer that node `id` waits for: not scheduled, and not of its own group or, with
+ * `chosen`, one chosen now. TN_NO_ID when there is none. */
+static tn_node_id awaited(const struct scheduler *s, tn_node_id id, uint32_t group) {
+    const struct tn_node *node = &tn__node_at(s->g, id)->view;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i] == TN_NO_ID) continue;
+        tn_node_id from = tn__value_at(s->g, node->inputs[i])->producer;
+        if (from == TN_NO_ID || s->done[from] == 1) continue;
+        if (s->group[from] != group) return from;
+    }
+    return TN_NO_ID;
+}
+
+static tn_node_id chosen_producer(const struct scheduler *s, tn_node_id id) {
+    const struct tn_node *node = &tn__node_at(s->g, id)->view;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i] == TN_NO_ID) continue;
+        tn_node_id from = tn__value_at(s->g, node->inputs[i])->producer;
+        if (from != TN_NO_ID && s->done[from] == 2) return from;
+    }
+    return TN_NO_ID;
+}
+
+/* The path from a chosen node through others back to a node of the group, in words. The
+ * nodes are walked backwards from the first that could not be chosen. */
+static const char *find_path(struct scheduler *s, uint32_t group) {
+    enum { MOST_STEPS = 64 };
+    tn_node_id last = TN_NO_ID, steps[MOST_STEPS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_order && last == TN_NO_ID; i++) {
+        tn_node_id id = s->order[i];
+        if (s->group[id] == group && !s->done[id] && awaited(s, id, group) != TN_NO_ID)
+            last = id;
+    }
+    tn_node_id at = last == TN_NO_ID ? last : awaited(s, last, group);
+    while (at != TN_NO_ID && n < MOST_STEPS) {
+        steps[n++] = at;
+        tn_node_id from = chosen_producer(s, at);
+        if (from != TN_NO_ID) {
+            steps[n < MOST_STEPS ? n++ : MOST_STEPS - 1] = from;
+            break;
+        }
+        at = awaited(s, at, group);
+    }
+    struct tn_text text = {0};
+    char label[TN_DIAG_NAME_SIZE];
+    for (uint32_t i = n; i-- > 0;)
+        tn__text_printf(&text, "%s → ",
+            tn__node_label(tn__node_at(s->g, steps[i]), label, sizeof label));
+    tn__text_puts(&text,
+        last == TN_NO_ID ? "?"
+                         : tn__node_label(tn__node_at(s->g, last), label, sizeof label));
+    const char *copy =
+        text.failed ? NULL
+                    : tn__arena_string(s->program->plan->arena, text.data, text.size);
+    tn__text_free(&text);
+    return copy;
+}
+
+static tn_status note_split(struct scheduler *s, uint32_t group) {
+    struct tn__plan *plan = s->program->plan;
+    struct tn__split *split = tn__arena_alloc(plan->arena, sizeof *split);
+    const char *path = find_path(s, group);
+    if (!split || !path) return tn__fail_memory(s->diag, "schedule", sizeof *split);
+    *split = (struct tn__split){
+        s->program, s->program->owner[s->picked[0]], path, plan->splits};
+    plan->splits = split;
+    return TN_OK;
+}
+
 /* Emits groups that are ready as a whole; if none is, the largest ready part of one. */
 static tn_status emit_groups(struct scheduler *s) {
     uint32_t best = 0, best_size = 0;
@@ -122,6 +192,7 @@ static tn_status emit_groups(struct scheduler *s) {
             "the graph '%s' has a cycle through nodes of one provider group",
             s->g->name ? s->g->name : "");
     pick_ready(s, best);
+    TN_TRY(note_split(s, best));
     return emit_unit(s);
 }
 
@@ -134,6 +205,7 @@ static tn_status find_groups(struct scheduler *s) {
     if (!pairs) return tn__fail_memory(s->diag, "schedule", s->n_order * sizeof *pairs);
     for (uint32_t i = 0; i < s->n_order; i++) {
         tn_node_id id = s->order[i];
+        if (program->owner[id] == program->plan->n_providers) continue;
         struct pair pair = {program->owner[id],
             program->verdicts[(uint64_t)program->owner[id] * s->g->n_nodes + id].group};
         if (pair.group == 0) continue;
@@ -161,11 +233,23 @@ static tn_status run_scheduler(struct scheduler *s) {
     return TN_OK;
 }
 
+/* Those of an earlier attempt. */
+static void drop_splits(struct tn__program *program) {
+    struct tn__split **at = &program->plan->splits;
+    while (*at) {
+        if ((*at)->program == program)
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+    }
+}
+
 tn_status tn__plan_schedule(struct tn__program *program, struct tn_diag *diag) {
     struct scheduler s = {.program = program, .g = program->graph, .diag = diag};
     s.order = tn__graph_order(s.g, &s.n_order);
     s.n_left = s.n_order;
     program->n_units = 0;
+    drop_splits(program);
     program->units =
         tn__arena_array(program->plan->arena, s.n_order, sizeof *program->units);
     uint64_t n = s.g->n_nodes;

@@ -97,6 +97,12 @@ static tn_status run_interrupted(const struct tn_run *run) {
     return TN_OK;
 }
 
+static tn_status run_loop(
+    const struct tn_run *run, int64_t n, int64_t grain, tn_parallel_fn fn, void *arg) {
+    run->host->parallel_for(run->host->self, n, grain, fn, arg);
+    return TN_OK;
+}
+
 static const struct tn_tensor *constant_of(void *self, uint32_t i) {
     const struct eval *e = self;
     if (i >= e->node->view.n_inputs || e->node->view.inputs[i] == TN_NO_ID) return NULL;
@@ -218,6 +224,7 @@ static tn_status set_up(struct eval *e) {
         .alloc = run_alloc,
         .subgraph_run = run_subgraph,
         .interrupted = run_interrupted,
+        .parallel_for = run_loop,
     };
     TN_TRY(bind_inputs(e));
     return bind_outputs(e);

@@ -32,6 +32,10 @@ struct tn__registered_provider {
     const struct tn__plugin *plugin;
 };
 
+/* A level of the host's own: shown whatever log.level is, handed to a caller's logger as
+ * TN_LOG_INFO. */
+enum { TN__LOG_NOTICE = 1 << 16 };
+
 /* What the exec room lends to plugins through their host tables. */
 struct tn__host_services {
     void (*parallel_for)(

@@ -18,9 +18,9 @@ static struct tn_session *session;
 static struct tn_context *context;
 
 static inline void start_runtime(const char *threads) {
-    struct tn_option options[] = {{"threads", threads}};
+    struct tn_option options[] = {{"threads", threads}, {"placement.show", "0"}};
     struct tn_runtime_options setup = {
-        .struct_size = TN_RUNTIME_OPTIONS_SIZE, .options = options, .n_options = 1};
+        .struct_size = TN_RUNTIME_OPTIONS_SIZE, .options = options, .n_options = 2};
     memset(&diag, 0, sizeof diag);
     assert_ok(tn_runtime_create(&setup, &runtime, &diag), diag);
     assert_ok(tn__registry_add_static(runtime->registry, tn__fake_plugin, &diag), diag);

@@ -161,7 +161,7 @@ START_TEST(views_have_no_step_and_dying_inputs_are_overwritten) {
     assert_floats(0, FLOATS(4, 7, 10, 13), 4);
     ck_assert_uint_eq(result(0)->rank, 2);
     ck_assert_uint_eq(context->frame->set->n_steps, 3);
-    ck_assert_uint_eq(context->frame->set->arena_bytes, 0);
+    ck_assert_uint_eq(context->frame->set->region_bytes[0], 0);
 }
 END_TEST
 

@@ -491,7 +491,7 @@ START_TEST(a_claimed_group_is_compiled_and_run_as_one) {
     run_context();
     assert_floats(0, FLOATS(222, 244), 2);
     report_session(TN_REPORT_PLACEMENT, TN_FORMAT_TEXT);
-    assert_says("compiled group of 2 nodes");
+    assert_says("odd_0 of 2 nodes");
     assert_says("[odd: operator not implemented, only sums]");
     close_session();
     ck_assert_uint_eq(script.n_destroyed, 1);
@@ -507,7 +507,9 @@ START_TEST(a_group_that_a_path_leaves_and_enters_again_is_split) {
             "odd,fake", "strict"),
         diag);
     ck_assert_uint_eq(script.n_compiled, 2);
-    ck_assert_uint_eq(session->plan->n_split_groups, 1);
+    ck_assert_ptr_nonnull(session->plan->splits);
+    ck_assert_ptr_null(session->plan->splits->next);
+    ck_assert_str_eq(session->plan->splits->path, "#0 → #1 → #2");
     assert_ok(tn_context_create(session, &context, &diag), diag);
     set_floats(0, FLOATS(1, 2), 2);
     set_floats(1, FLOATS(10, 20), 2);
@@ -538,8 +540,12 @@ START_TEST(misuse_by_a_provider_is_an_error_that_names_it) {
         {claim_without_kernel, "no kernel"}, {fail_to_judge, "cannot think today"}};
     for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         script.capability = rows[i].capability;
-        assert_fails(try_odd(sums, "odd,fake", "auto"), diag, TN_PLUGIN, rows[i].part);
+        assert_fails(try_odd(sums, "odd,fake", "strict"), diag, TN_PLUGIN, rows[i].part);
         ck_assert_str_eq(diag.plugin, "org.tenon.odd");
+        assert_ok(try_odd(sums, "odd,fake", "auto"), diag);
+        report_session(TN_REPORT_PLACEMENT, TN_FORMAT_TEXT);
+        assert_says(rows[i].part);
+        assert_says("provider odd: 0 nodes");
     }
 }
 END_TEST
@@ -557,7 +563,7 @@ START_TEST(a_provider_that_claims_and_then_fails_is_an_error_unless_auto) {
     set_floats(0, FLOATS(1, 2), 2);
     set_floats(1, FLOATS(10, 20), 2);
     assert_fails(tn_context_run(context, NULL, &diag), diag, TN_INTERNAL,
-        "compiled group of plugin org.tenon.odd failed without a reason");
+        "provider 'odd' could not run a group, without a reason");
     script.run_status = TN_OK;
     run_context();
 }

@@ -1,0 +1,264 @@
+/* A provider with memory of its own, in front of kernels on the host: partition, copies,
+ * limits, streams, and what each policy makes of a failure. */
+#include "run_fixture.h"
+
+static char report_text[1 << 16];
+static size_t report_size;
+
+static int collect(void *arg, const char *text, uint64_t size) {
+    (void)arg;
+    if (report_size + size >= sizeof report_text) return 1;
+    memcpy(report_text + report_size, text, size);
+    report_size += size;
+    report_text[report_size] = '\0';
+    return 0;
+}
+
+static void report(uint32_t format) {
+    report_size = 0;
+    assert_ok(
+        tn_session_report(session, TN_REPORT_PLACEMENT, format, collect, NULL, &diag),
+        diag);
+}
+
+static void assert_says(const char *part) {
+    ck_assert_msg(strstr(report_text, part), "no '%s' in: %s", part, report_text);
+}
+
+/* "key value" pairs beyond the model. */
+struct setup {
+    const char *providers, *placement;
+    const char *pairs[9]; /* key, value, …, NULL */
+};
+
+static tn_status try_setup(const char *text, const struct setup *setup) {
+    struct tn_option options[8] = {{"provider", setup->providers}, {"level", "none"},
+        {"placement", setup->placement}};
+    uint64_t n = 3;
+    for (int i = 0; setup->pairs[i]; i += 2)
+        options[n++] = (struct tn_option){setup->pairs[i], setup->pairs[i + 1]};
+    struct tn_session_options o = {
+        .struct_size = TN_SESSION_OPTIONS_SIZE, .options = options, .n_options = n};
+    struct tn_model source = {.data = text, .size = strlen(text)};
+    close_session();
+    memset(&diag, 0, sizeof diag);
+    tn_status status = tn_session_create(runtime, &source, &o, &session, &diag);
+    if (status == TN_OK) status = tn_context_create(session, &context, &diag);
+    return status;
+}
+
+static void set_up(void) {
+    set_up_runtime();
+    assert_ok(
+        tn_runtime_load_plugin(runtime, FAKES_DIR "/org.tenon.fake-npu.so", &diag), diag);
+}
+
+#define ONNX_HEADER "<ir_version: 10, opset_import: [\"\" : 21]> "
+
+static const char chain[] = ONNX_HEADER "g (float[2] x) => (float[2] y) {"
+                                        " a = Add(x, x) b = Mul(a, x) c = Sqrt(b)"
+                                        " d = Neg(c) y = Abs(d) }";
+/* x: 2, 3 → a 4, 6 → b 8, 18 → sqrt → neg → abs */
+
+static void run_chain(void) {
+    set_floats(0, FLOATS(2, 8), 2);
+    run_context();
+    assert_floats(0, FLOATS(2.828427125f, 11.313708499f), 2);
+}
+
+START_TEST(groups_run_in_their_own_memory_with_planned_copies) {
+    struct setup setup = {"fake.npu", "auto", {NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    for (int i = 0; i < 3; i++)
+        run_chain();
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 4 nodes");
+    assert_says("[fake.npu: operator not implemented]");
+    assert_says("copy to fake NPU memory");
+    assert_says("copy to host memory");
+    report(TN_FORMAT_JSON);
+    assert_says("\"borders\": 2, \"copied_bytes\": 32");
+}
+END_TEST
+
+START_TEST(neighbouring_groups_do_not_leave_the_memory) {
+    struct setup setup = {"fake.npu", "auto", {"provider:fake.npu/group", "each", NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    run_chain();
+    report(TN_FORMAT_JSON);
+    assert_says("\"copied_bytes\": 32"); /* x, b, c and y: no copies between a and b */
+}
+END_TEST
+
+START_TEST(streams_are_waited_for_before_the_host_reads) {
+    struct setup setup = {"fake.npu", "auto",
+        {"provider:fake.npu/streams", "1", "provider:fake.npu/group", "each", NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    for (int i = 0; i < 5; i++) {
+        set_floats(0, FLOATS(2, 8), 2);
+        run_context();
+        assert_floats(0, FLOATS(2.828427125f, 11.313708499f), 2);
+        set_floats(0, FLOATS(1, 0), 2);
+        run_context();
+        assert_floats(0, FLOATS(1.414213562f, 0), 2);
+    }
+}
+END_TEST
+
+START_TEST(calls_come_from_the_owning_thread) {
+    struct setup setup = {"fake.npu.owned", "auto", {NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    run_chain();
+    run_chain();
+}
+END_TEST
+
+START_TEST(a_shape_that_changes_is_declined_where_shapes_must_be_static) {
+    struct setup setup = {"fake.npu", "auto", {NULL}};
+    assert_ok(
+        try_setup(ONNX_HEADER "g (float[N] x) => (float[N] y) { y = Neg(x) }", &setup),
+        diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("dynamic shape, the shape of input 0 is not known at load");
+    setup.placement = "strict";
+    assert_fails(
+        try_setup(ONNX_HEADER "g (float[N] x) => (float[N] y) { y = Neg(x) }", &setup),
+        diag, TN_UNSUPPORTED, "dynamic shape");
+}
+END_TEST
+
+static const struct {
+    const char *model, *part;
+} refusals[] = {
+    {ONNX_HEADER "g (double[2] x) => (double[2] y) { y = Neg(x) }",
+        "element type, only float, int8 and int32"},
+    {ONNX_HEADER "g (float16[2] x) => (float16[2] y) { y = Neg(x) }", "element type"},
+    {ONNX_HEADER "g (float[1,1,1,1,2] x) => (float[1,1,1,1,2] y) { y = Neg(x) }",
+        "rank, input 0 has rank 5, at most 4"},
+    {ONNX_HEADER "g (float[2,3] x, float[3] z) => (float[2,3] y) { y = Add(x, z) }",
+        "layout, broadcasts only scalars"},
+    {ONNX_HEADER "g (float[600,600] x) => (float[600,600] y) { y = Neg(x) }",
+        "memory, input 0 is larger than 1048576 bytes"},
+};
+
+START_TEST(what_is_refused_has_a_reason) {
+    struct setup setup = {"fake.npu", "auto", {NULL}};
+    assert_ok(try_setup(refusals[_i].model, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says(refusals[_i].part);
+    setup.placement = "strict";
+    assert_fails(
+        try_setup(refusals[_i].model, &setup), diag, TN_UNSUPPORTED, refusals[_i].part);
+}
+END_TEST
+
+START_TEST(only_int8_means_only_int8) {
+    struct setup setup = {"fake.npu", "auto", {"provider:fake.npu/mode", "int8", NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 0 nodes");
+    assert_says("element type, input 0 is float");
+    assert_ok(
+        try_setup(ONNX_HEADER "g (int8[3] x) => (int8[3] y) { y = Add(x, x) }", &setup),
+        diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 1 nodes");
+    const int8_t data[] = {1, -2, 100};
+    assert_ok(try_input(0, TN_INT8, data, (const int64_t[]){3}, 1), diag);
+    run_context();
+    const int8_t *y = result(0)->data;
+    ck_assert_int_eq(y[0], 2);
+    ck_assert_int_eq(y[1], -4);
+    ck_assert_int_eq(y[2], -56);
+}
+END_TEST
+
+START_TEST(a_path_that_breaks_a_group_is_named) {
+    struct setup setup = {"fake.npu", "auto", {NULL}};
+    assert_ok(try_setup(ONNX_HEADER
+                  "g (float[2] x) => (float[2] y) {"
+                  " [first] a = Add(x, x) [middle] b = Sqrt(a) [last] y = Add(a, b) }",
+                  &setup),
+        diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("the path 'first' → 'middle' → 'last' leaves it and comes back");
+    set_floats(0, FLOATS(2, 8), 2);
+    run_context();
+    assert_floats(0, FLOATS(6, 20), 2);
+}
+END_TEST
+
+/* ---- costs and limits ----------------------------------------------------------------- */
+
+START_TEST(a_group_that_gains_nothing_is_left_to_the_next) {
+    struct setup setup = {"fake.npu,fake.npu.owned", "auto",
+        {"provider:fake.npu/ns", "1000", "provider:fake.npu/launch_ns", "900000",
+            "provider:fake.npu.owned/ns", "2000", NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 0 nodes");
+    assert_says("not worth the transfer");
+    assert_says("µs on fake.npu.owned");
+    run_chain();
+    setup.pairs[3] = "10";
+    assert_ok(try_setup(chain, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 4 nodes");
+}
+END_TEST
+
+START_TEST(strict_does_not_weigh) {
+    struct setup setup = {"fake.npu,fake.npu.owned,cpu", "strict",
+        {"provider:fake.npu/ns", "1000", "provider:fake.npu/launch_ns", "900000",
+            "provider:fake.npu.owned/ns", "2000", NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 4 nodes");
+}
+END_TEST
+
+START_TEST(fallback_and_copies_have_limits) {
+    struct setup setup = {"fake.npu", "require", {"limits.fallback_nodes", "0", NULL}};
+    assert_fails(try_setup(chain, &setup), diag, TN_LIMIT_EXCEEDED,
+        "1 nodes fall back to the provider 'cpu', more than limits.fallback_nodes (0)");
+    setup.pairs[1] = "1";
+    assert_ok(try_setup(chain, &setup), diag);
+    setup.pairs[0] = "limits.copy_bytes";
+    setup.pairs[1] = "31";
+    assert_ok(try_setup(chain, &setup), diag);
+    set_floats(0, FLOATS(2, 8), 2);
+    assert_fails(tn_context_run(context, NULL, &diag), diag, TN_LIMIT_EXCEEDED,
+        "copies 32 bytes between memory spaces");
+    setup.pairs[1] = "32";
+    assert_ok(try_setup(chain, &setup), diag);
+    run_chain();
+}
+END_TEST
+
+START_TEST(a_dry_run_places_and_does_not_run) {
+    struct setup setup = {"fake.npu", "strict",
+        {"dry_run", "1", "provider:fake.npu/fail", "compile", NULL}};
+    assert_fails(try_setup(chain, &setup), diag, TN_INVALID_ARGUMENT, "dry_run");
+    report(TN_FORMAT_JSON);
+    assert_says("\"op\": \"Sqrt-13\", \"provider\": \"none\"");
+    assert_says("\"reason\": 1, \"text\": \"operator not implemented\"");
+}
+END_TEST
+
+static void add_tests(TCase *tests) {
+    tcase_add_checked_fixture(tests, set_up, tear_down_runtime);
+    tcase_add_test(tests, groups_run_in_their_own_memory_with_planned_copies);
+    tcase_add_test(tests, neighbouring_groups_do_not_leave_the_memory);
+    tcase_add_test(tests, streams_are_waited_for_before_the_host_reads);
+    tcase_add_test(tests, calls_come_from_the_owning_thread);
+    tcase_add_test(tests, a_shape_that_changes_is_declined_where_shapes_must_be_static);
+    tcase_add_loop_test(tests, what_is_refused_has_a_reason, 0, COUNT_OF(refusals));
+    tcase_add_test(tests, only_int8_means_only_int8);
+    tcase_add_test(tests, a_path_that_breaks_a_group_is_named);
+    tcase_add_test(tests, a_group_that_gains_nothing_is_left_to_the_next);
+    tcase_add_test(tests, strict_does_not_weigh);
+    tcase_add_test(tests, fallback_and_copies_have_limits);
+    tcase_add_test(tests, a_dry_run_places_and_does_not_run);
+}
+
+UNIT_MAIN("npu")
