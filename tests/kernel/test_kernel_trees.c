@@ -1,6 +1,7 @@
 /* The tree kernels: ranks against their definition, sliced and tiled descents and the sums
  * of their leaves against trees that the test walks itself, in tree order. */
 #include "test_kernel.h"
+#include "tree_ragged.h"
 #include "tree_rank.h"
 #include "tree_slice.h"
 #include "tree_tile.h"
@@ -278,4 +279,55 @@ void test_tree_tile(struct kernel_run *run) {
             }
         }
     }
+}
+
+/* ---- ragged trees --------------------------------------------------------------------- */
+
+static void check_ragged(struct kernel_run *run, const struct tn_ragged_kernels *kernels,
+    uint32_t width, size_t n_steps, size_t n) {
+    enum { COLUMNS = 3 };
+    kernel_case(run, "%zu steps, %u-bit ranks, %zu rows", n_steps, 8 * (width + 1), n);
+    const size_t size = width + 1;
+    void *ranks = kernel_memory(run, COLUMNS * n * size, 64);
+    struct tn_ragged_step *steps = kernel_memory(run, n_steps * sizeof *steps, 4);
+    uint8_t *slots = kernel_memory(run, TN_RAGGED_SLOTS * n, 64);
+    uint8_t *want = kernel_memory(run, TN_RAGGED_SLOTS * n, 64);
+    for (size_t i = 0; i < COLUMNS * n; i++)
+        put(ranks, width, i, random_rank(run, width));
+    for (size_t i = 0; i < n_steps; i++) {
+        steps[i] = (struct tn_ragged_step){
+            .column = (uint32_t)(kernel_random(run) % COLUMNS * n * size),
+            .cut = (int16_t)random_rank(run, width),
+            .to = (uint8_t)(1 + kernel_random(run) % (TN_RAGGED_SLOTS - 1))};
+        for (int side = 0; side < 2; side++) {
+            if (kernel_random(run) % 2)
+                steps[i].leaf[side] = (uint8_t)kernel_random(run);
+            else
+                steps[i].from[side] = (uint8_t)(kernel_random(run) % TN_RAGGED_SLOTS);
+        }
+    }
+    for (size_t i = 0; i < TN_RAGGED_SLOTS * n; i++)
+        slots[i] = want[i] = (uint8_t)kernel_random(run);
+    kernels->run[width](slots, ranks, steps, n_steps, n);
+    for (size_t r = 0; r < n; r++)
+        want[r] = 0;
+    for (size_t i = 0; i < n_steps; i++) {
+        for (size_t r = 0; r < n; r++) {
+            const char *column = (const char *)ranks + steps[i].column;
+            const int side = get(column, width, r) > steps[i].cut;
+            want[steps[i].to * n + r] =
+                want[steps[i].from[side] * n + r] | steps[i].leaf[side];
+        }
+    }
+    kernel_check_same(run, slots, want, TN_RAGGED_SLOTS * n);
+}
+
+void test_tree_ragged(struct kernel_run *run) {
+    struct tn_ragged_kernels kernels;
+    tn_ragged_kernels_init(&kernels, run->isa);
+    for (uint32_t width = 0; width < 2; width++)
+        for (size_t n_steps = 0; n_steps < 260; n_steps = 2 * n_steps + 1)
+            for (size_t n = TN_RAGGED_GRAIN; n <= 5 * TN_RAGGED_GRAIN;
+                 n += TN_RAGGED_GRAIN)
+                check_ragged(run, &kernels, width, n_steps, n);
 }

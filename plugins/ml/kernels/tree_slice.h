@@ -1,11 +1,12 @@
-/* Trees of at most 8 levels over blocks of rows, by ranks (tree_rank.h).
+/* Trees over blocks of rows, by ranks (tree_rank.h). Every node is compared for every row, one
+ * vector of rows at a time; no data decides where the code goes or what it reads: nothing is
+ * gathered, nothing mispredicts.
  *
- * A tree is padded to a perfect one: 2^depth - 1 nodes in heap order from index 1 (index 0
- * is unused), each a column of ranks and a cut. A row goes right when its rank is greater
- * than the cut, so a node that only pads has the cut 127 or 32767 and everything goes left;
- * the children of node i are 2i and 2i + 1. Every node is compared for every row, one vector
- * of rows at a time, and the results are folded into the bits of the leaf's number. No data
- * decides where the code goes or what it reads: nothing is gathered, nothing mispredicts.
+ * A tree of at most 8 levels is padded to a perfect one: 2^depth - 1 nodes in heap order from
+ * index 1 (index 0 is unused), each a column of ranks and a cut. A row goes right when its
+ * rank is greater than the cut, so a node that only pads has the cut 127 or 32767 and
+ * everything goes left; the children of node i are 2i and 2i + 1. The comparisons are folded
+ * into the bits of the leaf's number.
  *
  * In an oblivious tree all nodes of a level are one: it has `depth` nodes, from index 0. */
 #ifndef TENON_ML_TREE_SLICE_H
