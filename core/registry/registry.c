@@ -210,11 +210,10 @@ const struct tn__registered_provider *tn__registry_provider_at(
 const struct tn__registered_pass *tn__registry_pass_at(
     struct tn__registry *registry, uint32_t i) {
     pthread_mutex_lock(&registry->lock);
-    /* a plugin that offers nothing but passes is opened when passes are asked for */
+    /* passes rewrite models that know nothing of their plugin: it is opened for them */
     for (uint32_t c = 0; i == 0 && c < registry->n_candidates; c++) {
         struct tn__candidate *candidate = registry->candidates[c];
-        if (candidate->state == TN__FOUND && candidate->has_passes &&
-            candidate->offers.n == 0)
+        if (candidate->state == TN__FOUND && candidate->has_passes)
             tn__candidate_open(registry, candidate);
     }
     const struct tn__registered_pass *pass =
