@@ -32,13 +32,13 @@ static bool is_wide(const struct tn_tensor *t) {
 
 /* The same of a value whose content is not wanted yet. */
 static bool is_wide_constant(const struct tn_pass_ctx *ctx, tn_value_id v) {
-    int32_t dtype = tn__type_of(ctx, v)->dtype;
+    int32_t dtype = tn_pass_type(ctx, v)->dtype;
     return ctx->api->is_constant(ctx->graph, v) &&
            (dtype == TN_FLOAT || dtype == TN_DOUBLE);
 }
 
 static bool is_conv(const struct tn_node *node) {
-    return tn__is(node, "", "Conv") || tn__is(node, "tenon.cpu", "Conv");
+    return tn_node_is(node, "", "Conv") || tn_node_is(node, "tenon.cpu", "Conv");
 }
 
 /* ---- the first node --------------------------------------------------------------------- */
@@ -47,24 +47,24 @@ static bool is_conv(const struct tn_node *node) {
 static bool first_shape(const struct tn_pass_ctx *ctx, const struct tn_node *node,
     int32_t *rank, int64_t *channels) {
     if (is_conv(node)) {
-        tn_value_id bias = tn__input_of(node, 2);
-        const struct tn_type *w = tn__type_of(ctx, node->inputs[1]);
+        tn_value_id bias = tn_node_input(node, 2);
+        const struct tn_type *w = tn_pass_type(ctx, node->inputs[1]);
         if (!is_wide_constant(ctx, node->inputs[1]) || w->rank < 3) return false;
-        if (!tn__is(node, "", "Conv")) return false; /* a clamp may stand between */
+        if (!tn_node_is(node, "", "Conv")) return false; /* a clamp may stand between */
         if (bias != TN_NO_ID && !is_wide_constant(ctx, bias)) return false;
         *rank = w->rank;
         *channels = w->dims[0];
         return true;
     }
-    if (!tn__is(node, "", "BatchNormalization")) return false;
+    if (!tn_node_is(node, "", "BatchNormalization")) return false;
     const struct tn_attr *training = tn_node_attr(node, "training_mode");
     if (training && training->as.ints[0]) return false;
     for (uint32_t i = 1; i < 5; i++)
-        if (!is_wide(tn__constant_of(ctx, node, i))) return false;
-    const struct tn_type *x = tn__type_of(ctx, node->inputs[0]);
+        if (!is_wide(tn_pass_constant(ctx, node, i))) return false;
+    const struct tn_type *x = tn_pass_type(ctx, node->inputs[0]);
     if (x->rank < 2) return false;
     *rank = x->rank;
-    *channels = tn_tensor_count(tn__constant_of(ctx, node, 1));
+    *channels = tn_tensor_count(tn_pass_constant(ctx, node, 1));
     return true;
 }
 
@@ -76,7 +76,7 @@ static tn_status new_vector(const struct tn_pass_ctx *ctx, int32_t dtype, int64_
 
 static tn_status scale_weights(
     const struct tn_pass_ctx *ctx, tn_node_id id, const struct affine *f) {
-    const struct tn_tensor *w = tn__constant_of(ctx, tn__pass_node(ctx, id), 1);
+    const struct tn_tensor *w = tn_pass_constant(ctx, tn_pass_node(ctx, id), 1);
     int64_t each = f->channels ? tn_tensor_count(w) / f->channels : 0;
     tn_value_id value;
     void *data;
@@ -91,7 +91,7 @@ static tn_status scale_weights(
 /* Input `index` of the node becomes a·old + b; absent is 0. */
 static tn_status shift_bias(const struct tn_pass_ctx *ctx, tn_node_id id, uint32_t index,
     int32_t dtype, const struct affine *f) {
-    const struct tn_tensor *old = tn__constant_of(ctx, tn__pass_node(ctx, id), index);
+    const struct tn_tensor *old = tn_pass_constant(ctx, tn_pass_node(ctx, id), index);
     tn_value_id value;
     void *data;
     TN_TRY(new_vector(ctx, old ? old->dtype : dtype, f->channels, &value, &data));
@@ -103,13 +103,13 @@ static tn_status shift_bias(const struct tn_pass_ctx *ctx, tn_node_id id, uint32
 
 static tn_status fold_into(
     const struct tn_pass_ctx *ctx, tn_node_id id, const struct affine *f) {
-    const struct tn_node *node = tn__pass_node(ctx, id);
+    const struct tn_node *node = tn_pass_node(ctx, id);
     if (is_conv(node)) {
-        int32_t dtype = tn__constant_of(ctx, node, 1)->dtype;
+        int32_t dtype = tn_pass_constant(ctx, node, 1)->dtype;
         TN_TRY(scale_weights(ctx, id, f));
         return shift_bias(ctx, id, 2, dtype, f);
     }
-    const struct tn_tensor *scale = tn__constant_of(ctx, node, 1);
+    const struct tn_tensor *scale = tn_pass_constant(ctx, node, 1);
     tn_value_id value;
     void *data;
     TN_TRY(new_vector(ctx, scale->dtype, f->channels, &value, &data));
@@ -129,7 +129,7 @@ static bool read_batch(
     double epsilon = eps ? (double)eps->as.floats[0] : (double)1e-5f;
     if (training && training->as.ints[0]) return false;
     for (uint32_t i = 1; i < 5; i++) {
-        t[i] = tn__constant_of(ctx, node, i);
+        t[i] = tn_pass_constant(ctx, node, i);
         if (!is_wide(t[i]) || tn_tensor_count(t[i]) != f->channels) return false;
     }
     for (int64_t c = 0; c < f->channels; c++) {
@@ -156,13 +156,13 @@ static bool by_channel(
 
 static bool read_arithmetic(const struct tn_pass_ctx *ctx, const struct tn_node *node,
     tn_value_id x, int32_t rank, struct affine *f) {
-    bool mul = tn__is(node, "", "Mul"), add = tn__is(node, "", "Add");
-    bool div = tn__is(node, "", "Div"), sub = tn__is(node, "", "Sub");
+    bool mul = tn_node_is(node, "", "Mul"), add = tn_node_is(node, "", "Add");
+    bool div = tn_node_is(node, "", "Div"), sub = tn_node_is(node, "", "Sub");
     int64_t step;
     if ((!mul && !add && !div && !sub) || node->n_inputs != 2) return false;
     uint32_t other = node->inputs[0] == x ? 1 : 0;
     if (other == 0 && (div || sub)) return false;
-    const struct tn_tensor *t = tn__constant_of(ctx, node, other);
+    const struct tn_tensor *t = tn_pass_constant(ctx, node, other);
     if (!t || !by_channel(t, rank, f->channels, &step)) return false;
     for (int64_t c = 0; c < f->channels; c++) {
         double v = number(t, c * step);
@@ -177,10 +177,11 @@ static bool read_arithmetic(const struct tn_pass_ctx *ctx, const struct tn_node 
 static tn_status fold_readers(const struct tn_pass_ctx *ctx, tn_node_id id, int32_t rank,
     struct affine *f, uint32_t *changes) {
     for (;;) {
-        tn_value_id y = tn__pass_node(ctx, id)->outputs[0];
-        const struct tn_node *reader = tn__sole_reader(ctx, y);
+        tn_value_id y = tn_pass_node(ctx, id)->outputs[0];
+        const struct tn_node *reader = tn_pass_reader(ctx, y);
         if (!reader) return TN_OK;
-        bool batch = tn__is(reader, "", "BatchNormalization") && reader->inputs[0] == y;
+        bool batch =
+            tn_node_is(reader, "", "BatchNormalization") && reader->inputs[0] == y;
         for (uint32_t o = 1; batch && o < reader->n_outputs; o++)
             if (reader->outputs[o] != TN_NO_ID) batch = false;
         if (batch ? !read_batch(ctx, reader, f)
@@ -199,7 +200,7 @@ static tn_status fold(const struct tn_pass_ctx *ctx, tn_node_id id, uint32_t *ch
     int32_t rank = 0;
     struct affine f;
     const struct tn_host *host = ctx->host;
-    if (!first_shape(ctx, tn__pass_node(ctx, id), &rank, &f.channels)) return TN_OK;
+    if (!first_shape(ctx, tn_pass_node(ctx, id), &rank, &f.channels)) return TN_OK;
     f.a = host->alloc(
         host->self, (uint64_t)(2 * f.channels + 1) * sizeof(double), 0, "pass");
     if (!f.a) return tn_fail(ctx->diag, TN_OUT_OF_MEMORY, "no memory for the scales");

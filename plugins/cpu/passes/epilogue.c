@@ -58,8 +58,8 @@ static bool join_clip(
     const struct tn_pass_ctx *ctx, const struct tn_node *node, struct fused *f) {
     double low = -INFINITY, high = INFINITY;
     for (uint32_t i = 1; i < 3; i++) {
-        if (tn__input_of(node, i) == TN_NO_ID) continue;
-        if (!tn__scalar_of(tn__constant_of(ctx, node, i), i == 1 ? &low : &high))
+        if (tn_node_input(node, i) == TN_NO_ID) continue;
+        if (!tn_tensor_scalar(tn_pass_constant(ctx, node, i), i == 1 ? &low : &high))
             return false;
     }
     if (low != low || high != high) return false;
@@ -68,7 +68,7 @@ static bool join_clip(
 }
 
 static bool join_activation(const struct tn_node *node, struct fused *f) {
-    if (tn__is(node, "", "Gelu")) {
+    if (tn_node_is(node, "", "Gelu")) {
         const struct tn_attr *form = tn_node_attr(node, "approximate");
         bool tanh_form = form && form->as.strings->size == 4 &&
                          memcmp(form->as.strings->data, "tanh", 4) == 0;
@@ -76,7 +76,7 @@ static bool join_activation(const struct tn_node *node, struct fused *f) {
         return true;
     }
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
-        if (!tn__is(node, "", activations[i].op_type)) continue;
+        if (!tn_node_is(node, "", activations[i].op_type)) continue;
         f->activation = activations[i].activation;
         for (uint32_t p = 0; p < 2 && activations[i].attr[p]; p++) {
             const struct tn_attr *attr = tn_node_attr(node, activations[i].attr[p]);
@@ -91,10 +91,11 @@ static bool join_activation(const struct tn_node *node, struct fused *f) {
 /* The sum with another tensor of the same shape. */
 static bool join_residual(
     const struct tn_pass_ctx *ctx, const struct tn_node *node, struct fused *f) {
-    bool sum = tn__is(node, "", "Add") || tn__is(node, "", "Sum");
+    bool sum = tn_node_is(node, "", "Add") || tn_node_is(node, "", "Sum");
     if (!sum || node->n_inputs != 2 || node->inputs[0] == node->inputs[1]) return false;
     tn_value_id other = node->inputs[node->inputs[0] == f->y ? 1 : 0];
-    if (!tn__same_shape(tn__type_of(ctx, f->y), tn__type_of(ctx, other))) return false;
+    if (!tn_type_same_shape(tn_pass_type(ctx, f->y), tn_pass_type(ctx, other)))
+        return false;
     f->inputs[3] = other;
     f->n_inputs = 4;
     f->residual = true;
@@ -103,15 +104,15 @@ static bool join_residual(
 
 /* Joins the node that reads y; false when it cannot be. */
 static bool join(const struct tn_pass_ctx *ctx, struct fused *f, bool conv) {
-    const struct tn_node *node = tn__sole_reader(ctx, f->y);
+    const struct tn_node *node = tn_pass_reader(ctx, f->y);
     if (!node || f->activation || f->n_nodes == MOST_JOINED) return false;
     bool done = false;
     if (conv && !f->residual && !f->clamped) done = join_residual(ctx, node, f);
-    if (!done && tn__is(node, "", "Relu")) {
+    if (!done && tn_node_is(node, "", "Relu")) {
         join_clamp(f, 0, INFINITY);
         done = true;
     }
-    if (!done && tn__is(node, "", "Clip")) done = join_clip(ctx, node, f);
+    if (!done && tn_node_is(node, "", "Clip")) done = join_clip(ctx, node, f);
     if (!done) done = join_activation(node, f);
     if (!done) return false;
     f->nodes[f->n_nodes++] = node->id;
@@ -121,16 +122,16 @@ static bool join(const struct tn_pass_ctx *ctx, struct fused *f, bool conv) {
 
 static bool begin(
     const struct tn_pass_ctx *ctx, const struct tn_node *node, struct fused *f) {
-    bool conv = tn__is(node, "", "Conv");
-    bool product = tn__is(node, "", "Gemm") || tn__is(node, "", "MatMul") ||
-                   (tn__is(node, "tenon.cpu", "Gemm") && !tn_node_attr(node, "lo"));
+    bool conv = tn_node_is(node, "", "Conv");
+    bool product = tn_node_is(node, "", "Gemm") || tn_node_is(node, "", "MatMul") ||
+                   (tn_node_is(node, "tenon.cpu", "Gemm") && !tn_node_attr(node, "lo"));
     if ((!conv && !product) || node->n_inputs > 3 || node->n_attrs > 12) return false;
-    if (tn__type_of(ctx, node->outputs[0])->dtype != TN_FLOAT) return false;
+    if (tn_pass_type(ctx, node->outputs[0])->dtype != TN_FLOAT) return false;
     memset(f, 0, sizeof *f);
     f->op_type = conv ? "Conv" : "Gemm";
     f->nodes[f->n_nodes++] = node->id;
     for (uint32_t i = 0; i < MOST_INPUTS; i++)
-        f->inputs[i] = tn__input_of(node, i);
+        f->inputs[i] = tn_node_input(node, i);
     f->n_inputs = node->n_inputs;
     f->y = node->outputs[0];
     f->lo = -INFINITY;
@@ -139,7 +140,7 @@ static bool begin(
 }
 
 static tn_status finish(const struct tn_pass_ctx *ctx, const struct fused *f) {
-    const struct tn_node *node = tn__pass_node(ctx, f->nodes[0]);
+    const struct tn_node *node = tn_pass_node(ctx, f->nodes[0]);
     struct tn_attr attrs[MOST_ATTRS];
     struct tn_string activation = {
         f->activation, f->activation ? strlen(f->activation) : 0};
@@ -147,10 +148,10 @@ static tn_status finish(const struct tn_pass_ctx *ctx, const struct fused *f) {
     uint32_t n = 0;
     for (; n < node->n_attrs; n++)
         attrs[n] = node->attrs[n];
-    attrs[n++] = tn__attr_float("lo", &f->lo);
-    attrs[n++] = tn__attr_float("hi", &f->hi);
-    if (f->op_type[0] == 'C') attrs[n++] = tn__attr_int("fast", &one);
-    if (f->activation) attrs[n++] = tn__attr_string("activation", &activation);
+    attrs[n++] = tn_float_attr("lo", &f->lo);
+    attrs[n++] = tn_float_attr("hi", &f->hi);
+    if (f->op_type[0] == 'C') attrs[n++] = tn_int_attr("fast", &one);
+    if (f->activation) attrs[n++] = tn_string_attr("activation", &activation);
     if (f->n_params) {
         struct tn_attr params = {
             "params", TN_ATTR_FLOATS, f->n_params, {.floats = f->params}, NULL};
@@ -169,7 +170,7 @@ static tn_status finish(const struct tn_pass_ctx *ctx, const struct fused *f) {
 
 static tn_status fuse(const struct tn_pass_ctx *ctx, tn_node_id id, uint32_t *changes) {
     struct fused f;
-    if (!begin(ctx, tn__pass_node(ctx, id), &f)) return TN_OK;
+    if (!begin(ctx, tn_pass_node(ctx, id), &f)) return TN_OK;
     bool conv = f.op_type[0] == 'C';
     while (join(ctx, &f, conv))
         continue;

@@ -45,7 +45,7 @@ static tn_status move(struct tn__layout *layout, tn_value_id v, int32_t rank, bo
     tn_node_id id;
     for (int32_t i = 1; i < rank; i++)
         perm[i] = inward ? (i == rank - 1 ? 1 : i + 1) : (i == 1 ? rank - 1 : i - 1);
-    struct tn_attr attr = tn__attr_ints("perm", perm, (uint32_t)rank);
+    struct tn_attr attr = tn_ints_attr("perm", perm, (uint32_t)rank);
     TN_TRY(ctx->api->add_node(ctx->graph, before, before, "", "Transpose", 0, &v, 1,
         &attr, 1, out, 1, &id, ctx->diag));
     void *array = layout->moves;
@@ -60,15 +60,15 @@ tn_status tn__layout_want(
     struct tn__layout *layout, tn_value_id v, tn_node_id before, tn_value_id *out) {
     *out = tn__layout_twin(layout, v);
     if (*out != TN_NO_ID) return TN_OK;
-    int32_t rank = tn__type_of(layout->ctx, v)->rank;
+    int32_t rank = tn_pass_type(layout->ctx, v)->rank;
     TN_TRY(move(layout, v, rank, true, before, out));
     return set_twin(layout, v, *out);
 }
 
 tn_status tn__layout_replace(struct tn__layout *layout, tn_node_id id, tn_value_id twin) {
     const struct tn_pass_ctx *ctx = layout->ctx;
-    tn_value_id old = tn__pass_node(ctx, id)->outputs[0], back;
-    TN_TRY(move(layout, twin, tn__type_of(ctx, old)->rank, false, id, &back));
+    tn_value_id old = tn_pass_node(ctx, id)->outputs[0], back;
+    TN_TRY(move(layout, twin, tn_pass_type(ctx, old)->rank, false, id, &back));
     TN_TRY(ctx->api->replace_uses(ctx->graph, old, back, ctx->diag));
     TN_TRY(ctx->api->remove_node(ctx->graph, id, ctx->diag));
     layout->changes++;
@@ -79,7 +79,7 @@ tn_status tn__layout_replace(struct tn__layout *layout, tn_node_id id, tn_value_
 static tn_status remove_idle(const struct tn__layout *layout) {
     const struct tn_pass_ctx *ctx = layout->ctx;
     for (uint32_t i = layout->n_moves; i-- > 0;) {
-        const struct tn_node *node = tn__pass_node(ctx, layout->moves[i]);
+        const struct tn_node *node = tn_pass_node(ctx, layout->moves[i]);
         const tn_node_id *readers;
         uint32_t n;
         if (!node) continue;
@@ -102,7 +102,7 @@ static tn_status walk(struct tn__layout *layout) {
         return tn_fail(ctx->diag, TN_OUT_OF_MEMORY, "no memory for a list of nodes");
     memcpy(ids, order, n * sizeof *ids);
     for (uint32_t i = 0; i < n && status == TN_OK; i++)
-        if (tn__pass_node(ctx, ids[i])) status = tn__layout_rule(layout, ids[i]);
+        if (tn_pass_node(ctx, ids[i])) status = tn__layout_rule(layout, ids[i]);
     ctx->host->free(ctx->host->self, ids);
     return status;
 }

@@ -36,21 +36,21 @@ static bool one_output(const struct tn_node *node) {
 static tn_status conv(struct tn__layout *layout, const struct tn_node *node) {
     const struct tn_pass_ctx *ctx = layout->ctx;
     const struct tn_attr *old = tn_node_attr(node, "layout");
-    const struct tn_type *x = tn__type_of(ctx, node->inputs[0]);
+    const struct tn_type *x = tn_pass_type(ctx, node->inputs[0]);
     const struct tn_string text = {"NHWC", 4};
-    struct tn_attr attr = tn__attr_string("layout", &text);
+    struct tn_attr attr = tn_string_attr("layout", &text);
     tn_value_id inputs[4];
     if (node->n_inputs > 4 || x->rank < 3 || x->rank > 6) return TN_OK;
     if (old && old->as.strings->size == 4 && !memcmp(old->as.strings->data, "NHWC", 4))
         return TN_OK;
-    if (tn__type_of(ctx, node->outputs[0])->rank != x->rank) return TN_OK;
+    if (tn_pass_type(ctx, node->outputs[0])->rank != x->rank) return TN_OK;
     tn_node_id id = node->id;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        inputs[i] = tn__pass_node(ctx, id)->inputs[i];
+        inputs[i] = tn_pass_node(ctx, id)->inputs[i];
         if ((i == 0 || i == 3) && inputs[i] != TN_NO_ID)
             TN_TRY(tn__layout_want(layout, inputs[i], id, &inputs[i]));
     }
-    return emit(layout, tn__pass_node(ctx, id), "tenon.cpu", inputs, &attr);
+    return emit(layout, tn_pass_node(ctx, id), "tenon.cpu", inputs, &attr);
 }
 
 /* Pools and LRN: the operator of the same name in the domain tenon.cpu. */
@@ -66,7 +66,7 @@ static tn_status unary(struct tn__layout *layout, const struct tn_node *node) {
     if (inputs[0] == TN_NO_ID || node->n_inputs > 8 || !one_output(node)) return TN_OK;
     for (uint32_t i = 1; i < node->n_inputs; i++) {
         inputs[i] = node->inputs[i];
-        if (inputs[i] != TN_NO_ID && tn__type_of(layout->ctx, inputs[i])->rank != 0)
+        if (inputs[i] != TN_NO_ID && tn_pass_type(layout->ctx, inputs[i])->rank != 0)
             return TN_OK;
     }
     return emit(layout, node, "", inputs, NULL);
@@ -97,7 +97,7 @@ static tn_status turn_constant(
 /* Sums and products of tensors that all have twins, and of constants. */
 static tn_status broadcast(struct tn__layout *layout, const struct tn_node *node) {
     const struct tn_pass_ctx *ctx = layout->ctx;
-    int32_t rank = tn__type_of(ctx, node->outputs[0])->rank;
+    int32_t rank = tn_pass_type(ctx, node->outputs[0])->rank;
     tn_value_id inputs[MOST_INPUTS];
     bool any = false;
     if (rank < 3 || node->n_inputs > MOST_INPUTS) return TN_OK;
@@ -105,7 +105,7 @@ static tn_status broadcast(struct tn__layout *layout, const struct tn_node *node
         tn_value_id v = node->inputs[i];
         inputs[i] = v == TN_NO_ID ? v : tn__layout_twin(layout, v);
         if (inputs[i] == TN_NO_ID) continue;
-        if (tn__type_of(ctx, v)->rank != rank) return TN_OK;
+        if (tn_pass_type(ctx, v)->rank != rank) return TN_OK;
         any = true;
     }
     if (!any) return TN_OK;
@@ -114,14 +114,14 @@ static tn_status broadcast(struct tn__layout *layout, const struct tn_node *node
         if (node->inputs[i] == TN_NO_ID) return TN_OK;
         tn_node_id id = node->id;
         TN_TRY(turn_constant(layout, node->inputs[i], rank, &inputs[i]));
-        node = tn__pass_node(ctx, id);
+        node = tn_pass_node(ctx, id);
         if (inputs[i] == TN_NO_ID) return TN_OK;
     }
     return emit(layout, node, "", inputs, NULL);
 }
 
 static tn_status concat(struct tn__layout *layout, const struct tn_node *node) {
-    int32_t rank = tn__type_of(layout->ctx, node->outputs[0])->rank;
+    int32_t rank = tn_pass_type(layout->ctx, node->outputs[0])->rank;
     const struct tn_attr *old = tn_node_attr(node, "axis");
     tn_value_id inputs[MOST_INPUTS];
     if (rank < 3 || !old || node->n_inputs > MOST_INPUTS) return TN_OK;
@@ -131,7 +131,7 @@ static tn_status concat(struct tn__layout *layout, const struct tn_node *node) {
         inputs[i] = tn__layout_twin(layout, node->inputs[i]);
         if (inputs[i] == TN_NO_ID) return TN_OK;
     }
-    struct tn_attr attr = tn__attr_int("axis", &axis);
+    struct tn_attr attr = tn_int_attr("axis", &axis);
     return emit(layout, node, "", inputs, &attr);
 }
 
@@ -157,7 +157,7 @@ static tn_status batch(struct tn__layout *layout, const struct tn_node *node) {
     if (x == TN_NO_ID || !one_output(node) || (training && training->as.ints[0]))
         return TN_OK;
     for (uint32_t i = 1; i < 5; i++) {
-        t[i] = tn__constant_of(ctx, node, i);
+        t[i] = tn_pass_constant(ctx, node, i);
         if (!t[i] || !t[i]->data || t[i]->dtype != TN_FLOAT) return TN_OK;
     }
     int64_t n = tn_tensor_count(t[1]);
@@ -202,10 +202,11 @@ static tn_status reshape(struct tn__layout *layout, tn_node_id before, tn_value_
 static bool is_shuffle(const struct tn_pass_ctx *ctx, const struct tn_node *first,
     const struct tn_node *turn, const struct tn_node *last) {
     static const int64_t perm[] = {0, 2, 1, 3, 4};
-    if (!tn__is(turn, "", "Transpose") || !tn__is(last, "", "Reshape")) return false;
+    if (!tn_node_is(turn, "", "Transpose") || !tn_node_is(last, "", "Reshape"))
+        return false;
     const struct tn_attr *attr = tn_node_attr(turn, "perm");
-    const struct tn_type *x = tn__type_of(ctx, first->inputs[0]);
-    const struct tn_type *mid = tn__type_of(ctx, first->outputs[0]);
+    const struct tn_type *x = tn_pass_type(ctx, first->inputs[0]);
+    const struct tn_type *mid = tn_pass_type(ctx, first->outputs[0]);
     if (!attr || attr->count != 5 || memcmp(attr->as.ints, perm, sizeof perm) != 0)
         return false;
     if (x->rank != 4 || mid->rank != 5) return false;
@@ -213,21 +214,21 @@ static bool is_shuffle(const struct tn_pass_ctx *ctx, const struct tn_node *firs
         if (mid->dims[i] < 0 || (i < 4 && x->dims[i] < 0)) return false;
     return mid->dims[1] * mid->dims[2] == x->dims[1] && mid->dims[3] == x->dims[2] &&
            mid->dims[4] == x->dims[3] &&
-           tn__same_shape(x, tn__type_of(ctx, last->outputs[0]));
+           tn_type_same_shape(x, tn_pass_type(ctx, last->outputs[0]));
 }
 
 static tn_status shuffle(struct tn__layout *layout, const struct tn_node *node) {
     static const int64_t perm[] = {0, 1, 2, 4, 3};
     const struct tn_pass_ctx *ctx = layout->ctx;
-    const struct tn_node *turn = tn__sole_reader(ctx, node->outputs[0]);
-    const struct tn_node *last = turn ? tn__sole_reader(ctx, turn->outputs[0]) : NULL;
+    const struct tn_node *turn = tn_pass_reader(ctx, node->outputs[0]);
+    const struct tn_node *last = turn ? tn_pass_reader(ctx, turn->outputs[0]) : NULL;
     tn_value_id x = tn__layout_twin(layout, node->inputs[0]), y;
     if (x == TN_NO_ID || !last || !is_shuffle(ctx, node, turn, last)) return TN_OK;
-    const struct tn_type *mid = tn__type_of(ctx, node->outputs[0]);
+    const struct tn_type *mid = tn_pass_type(ctx, node->outputs[0]);
     int64_t split[5] = {0, 0, 0, mid->dims[1], mid->dims[2]};
     int64_t whole[4] = {0, 0, 0, mid->dims[1] * mid->dims[2]};
     tn_node_id first_id = node->id, turn_id = turn->id, last_id = last->id, id;
-    struct tn_attr attr = tn__attr_ints("perm", perm, 5);
+    struct tn_attr attr = tn_ints_attr("perm", perm, 5);
     TN_TRY(reshape(layout, last_id, x, split, 5, &y));
     TN_TRY(ctx->api->add_node(ctx->graph, last_id, turn_id, "", "Transpose", 0, &y, 1,
         &attr, 1, &y, 1, &id, ctx->diag));
@@ -259,15 +260,15 @@ static const struct {
 /* clang-format on */
 
 tn_status tn__layout_rule(struct tn__layout *layout, tn_node_id id) {
-    const struct tn_node *node = tn__pass_node(layout->ctx, id);
+    const struct tn_node *node = tn_pass_node(layout->ctx, id);
     if (node->n_outputs < 1 || node->n_inputs < 1 || node->inputs[0] == TN_NO_ID ||
         node->outputs[0] == TN_NO_ID)
         return TN_OK;
-    const struct tn_type *y = tn__type_of(layout->ctx, node->outputs[0]);
+    const struct tn_type *y = tn_pass_type(layout->ctx, node->outputs[0]);
     if (y->kind != TN_KIND_TENSOR || y->dtype != TN_FLOAT || y->rank > MOST_RANK)
         return TN_OK;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (tn__is(node, rules[i].domain, rules[i].op_type))
+        if (tn_node_is(node, rules[i].domain, rules[i].op_type))
             return rules[i].rule(layout, node);
     return TN_OK;
 }

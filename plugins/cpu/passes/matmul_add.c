@@ -3,15 +3,15 @@
 
 static tn_status rewrite(
     const struct tn_pass_ctx *ctx, tn_node_id id, uint32_t *changes) {
-    const struct tn_node *node = tn__pass_node(ctx, id);
-    if (!tn__is(node, "", "MatMul")) return TN_OK;
+    const struct tn_node *node = tn_pass_node(ctx, id);
+    if (!tn_node_is(node, "", "MatMul")) return TN_OK;
     tn_value_id product = node->outputs[0];
-    const struct tn_node *add = tn__sole_reader(ctx, product);
-    if (!tn__is(add, "", "Add") || add->inputs[0] == add->inputs[1]) return TN_OK;
+    const struct tn_node *add = tn_pass_reader(ctx, product);
+    if (!tn_node_is(add, "", "Add") || add->inputs[0] == add->inputs[1]) return TN_OK;
     uint32_t other = add->inputs[0] == product ? 1 : 0;
-    const struct tn_tensor *bias = tn__constant_of(ctx, add, other);
-    const struct tn_type *b = tn__type_of(ctx, node->inputs[1]);
-    const struct tn_type *y = tn__type_of(ctx, product);
+    const struct tn_tensor *bias = tn_pass_constant(ctx, add, other);
+    const struct tn_type *b = tn_pass_type(ctx, node->inputs[1]);
+    const struct tn_type *y = tn_pass_type(ctx, product);
     if (!bias || bias->dtype != TN_FLOAT || b->rank < 2 || y->rank < (int32_t)bias->rank)
         return TN_OK;
     int64_t columns = b->dims[b->rank - 1];

@@ -7,7 +7,8 @@
  *             {TN_TENSOR(INT64, (2), 2, -3)}, {}, "no kernel"})
  *
  * A row is a graph in the ONNX text format, the values of its inputs in order, the values
- * that must come out, or a text that the diagnosis must contain. A row whose graph is NULL
+ * that must come out, or a text that the diagnosis must contain; a last text must stand in
+ * the optimised graph (for passes). A row whose graph is NULL
  * runs the model of the row before once more, in the same context. Every row runs without
  * optimisation and with all of it.
  *
@@ -35,6 +36,7 @@ struct tn_test {
     struct tn_test_value inputs[TN_TEST_VALUES];
     struct tn_test_value outputs[TN_TEST_VALUES];
     const char *fails;
+    const char *becomes; /* a text of the graph that all optimisation makes */
 };
 
 /* TN_TENSOR(FLOAT, (2, 3), 1, 2, 3, 4, 5, 6): dims in brackets, then the elements. */
@@ -194,7 +196,32 @@ static inline int tn_test_compare(const struct tn_test_run *run, uint32_t o) {
 
 /* ---- the rows ------------------------------------------------------------------------ */
 
-static inline int tn_test_judge(const struct tn_test_run *run, tn_status status) {
+struct tn_test_text {
+    char data[8192];
+    uint64_t n;
+};
+
+static inline int tn_test_collect(void *arg, const char *text, uint64_t size) {
+    struct tn_test_text *all = (struct tn_test_text *)arg;
+    if (all->n + size >= sizeof all->data) return 1;
+    memcpy(all->data + all->n, text, size);
+    all->n += size;
+    return 0;
+}
+
+/* Whether the compiled graph names what the row says. */
+static inline int tn_test_became(struct tn_test_run *run) {
+    struct tn_test_text text;
+    memset(&text, 0, sizeof text);
+    tn_session_report(run->session, TN_REPORT_GRAPH, TN_FORMAT_TEXT, tn_test_collect,
+        &text, &run->diag);
+    if (strstr(text.data, run->row->becomes)) return 1;
+    printf("  the optimised graph has no '%s':\n%s\n", run->row->becomes, text.data);
+    return 0;
+}
+
+static inline int tn_test_judge(
+    struct tn_test_run *run, tn_status status, int optimised) {
     int passed = 1;
     if (run->row->fails) {
         if (status != TN_OK && strstr(run->diag.message, run->row->fails)) return 1;
@@ -208,6 +235,7 @@ static inline int tn_test_judge(const struct tn_test_run *run, tn_status status)
     }
     for (uint32_t o = 0; o < TN_TEST_VALUES && run->row->outputs[o].dtype; o++)
         passed &= tn_test_compare(run, o);
+    if (optimised && run->row->becomes) passed &= tn_test_became(run);
     return passed;
 }
 
@@ -220,7 +248,7 @@ static inline int tn_test_row(
     for (uint32_t i = 0; i < TN_TEST_VALUES && run->row->inputs[i].dtype; i++)
         if (status == TN_OK) status = tn_test_bind(run, i);
     if (status == TN_OK) status = tn_context_run(run->context, NULL, &run->diag);
-    return tn_test_judge(run, status);
+    return tn_test_judge(run, status, strcmp(level, "all") == 0);
 }
 
 static inline int tn_test_main(int argc, char **argv, const char *domain,
