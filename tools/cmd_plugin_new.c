@@ -124,23 +124,29 @@ static int write_file(const struct cli_args *args, const struct template_file *f
     return EXIT_OK;
 }
 
-static bool is_kind(const char *kind) {
-    if (strcmp(kind, shared_kind) == 0) return false;
+/* Whether there are templates of the kind; *list gets the names of all kinds. */
+static bool is_kind(const char *kind, char *list, size_t size) {
+    bool found = false;
+    list[0] = '\0';
     for (unsigned i = 0; i < N_FILES; i++) {
-        if (strcmp(files[i].kind, kind) == 0) return true;
+        size_t n = strlen(list);
+        if (strcmp(files[i].kind, shared_kind) == 0) continue;
+        if (i > 0 && strcmp(files[i].kind, files[i - 1].kind) == 0) continue;
+        snprintf(list + n, size - n, "%s%s", n ? ", " : "", files[i].kind);
+        found |= strcmp(files[i].kind, kind) == 0;
     }
-    return false;
+    return found;
 }
 
 int cmd_plugin_new(const struct cli_args *args) {
     struct names names;
     struct stat info;
+    char kinds[128];
     if (args->models.n != 2)
-        return cli_usage(args, "give a kind (op, pass or provider) and a name");
+        return cli_usage(args, "give a kind (such as op) and a name");
     const char *kind = args->models.items[0].text, *name = args->models.items[1].text;
-    if (!is_kind(kind))
-        return cli_usage(
-            args, "there is no template '%s'; take op, pass or provider", kind);
+    if (!is_kind(kind, kinds, sizeof kinds))
+        return cli_usage(args, "there is no template '%s', but: %s", kind, kinds);
     if (!read_names(name, &names))
         return cli_usage(args,
             "'%s' is no name: lower-case letters, digits and _, after an optional domain "
