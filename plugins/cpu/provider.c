@@ -3,6 +3,7 @@
 #include "tenon/provider.h"
 
 #include "cpu.h"
+#include "tenon/helper/claim.h"
 #include "tenon/helper/diag.h"
 
 static void cpu_devices(void *plugin_state,
@@ -41,25 +42,6 @@ static void cpu_destroy(void *instance) {
     (void)instance; /* the plugin's state, which outlives it */
 }
 
-static tn_status cpu_capability(void *instance, const struct tn_graph_api *api,
-    const struct tn_graph *graph, const struct tn_verdict_sink *sink,
-    struct tn_diag *diag) {
-    (void)instance;
-    (void)diag;
-    const tn_node_id *ids;
-    uint32_t n;
-    api->nodes(graph, &ids, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *detail = NULL;
-        uint32_t reason = sink->kernel(sink->self, ids[i], &detail);
-        if (reason == TN_REASON_OK)
-            TN_TRY(sink->claim(sink->self, ids[i], 0));
-        else
-            TN_TRY(sink->decline(sink->self, ids[i], reason, detail));
-    }
-    return TN_OK;
-}
-
 const struct tn_provider_def tn__cpu_provider = {
     .struct_size = TN_PROVIDER_DEF_SIZE,
     .id = "cpu",
@@ -68,5 +50,5 @@ const struct tn_provider_def tn__cpu_provider = {
     .devices = cpu_devices,
     .create = cpu_create,
     .destroy = cpu_destroy,
-    .capability = cpu_capability,
+    .capability = tn_claim_served,
 };

@@ -1,6 +1,7 @@
 /* A small correct plugin whose every part can be made wrong by a definition on the
  * compiler's command line (tests/fakes/meson.build lists the faults): domain "fake" with
  * the operators Double and Broken, their kernels, and the provider "fake". */
+#include "tenon/helper/claim.h"
 #include "tenon/helper/diag.h"
 #include "tenon/op.h"
 #include "tenon/plugin.h"
@@ -178,27 +179,8 @@ static const struct {
 
 /* ---- provider ---- */
 
-static tn_status capability(void *instance, const struct tn_graph_api *api,
-    const struct tn_graph *graph, const struct tn_verdict_sink *sink,
-    struct tn_diag *diag) {
-    const tn_node_id *ids;
-    uint32_t n;
-    (void)instance;
-    (void)diag;
-    api->nodes(graph, &ids, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *detail;
-        uint32_t reason = sink->kernel(sink->self, ids[i], &detail);
-        if (reason == TN_REASON_OK)
-            TN_TRY(sink->claim(sink->self, ids[i], 0));
-        else
-            TN_TRY(sink->decline(sink->self, ids[i], reason, detail));
-    }
-    return TN_OK;
-}
-
 static const struct tn_provider_def provider = {
-    .struct_size = TN_PROVIDER_DEF_SIZE, .id = "fake", .capability = capability};
+    .struct_size = TN_PROVIDER_DEF_SIZE, .id = "fake", .capability = tn_claim_served};
 
 /* ---- a function that other libraries and the host program have too ---- */
 

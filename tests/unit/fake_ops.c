@@ -2,6 +2,7 @@
 #define TN_STATIC_PLUGIN tn__fake_plugin
 #include "fake_ops.h"
 
+#include "tenon/helper/claim.h"
 #include "tenon/helper/diag.h"
 #include "tenon/op.h"
 #include "tenon/provider.h"
@@ -528,24 +529,6 @@ static void fake_destroy(void *instance) {
     (void)instance;
 }
 
-static tn_status fake_capability(void *instance, const struct tn_graph_api *api,
-    const struct tn_graph *graph, const struct tn_verdict_sink *sink,
-    struct tn_diag *diag) {
-    const tn_node_id *ids;
-    uint32_t n;
-    (void)instance;
-    (void)diag;
-    api->nodes(graph, &ids, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *detail = NULL;
-        uint32_t reason = sink->kernel(sink->self, ids[i], &detail);
-        TN_TRY(reason == TN_REASON_OK
-                   ? sink->claim(sink->self, ids[i], 0)
-                   : sink->decline(sink->self, ids[i], reason, detail));
-    }
-    return TN_OK;
-}
-
 static const struct tn_provider_def provider = {.struct_size = TN_PROVIDER_DEF_SIZE,
     .id = "fake",
     .name = "made up",
@@ -553,7 +536,7 @@ static const struct tn_provider_def provider = {.struct_size = TN_PROVIDER_DEF_S
     .devices = fake_devices,
     .create = fake_create,
     .destroy = fake_destroy,
-    .capability = fake_capability};
+    .capability = tn_claim_served};
 
 static const struct tn_op_def *def_table[COUNT(defs)];
 static const struct tn_kernel_def *kernel_table[COUNT(kernels)];
