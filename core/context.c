@@ -191,6 +191,7 @@ static tn_status read_options(struct tn_context *context,
     const struct tn_run_options *options, struct tn_diag *diag) {
     struct tn__exec *exec = &context->exec;
     exec->deadline_ns = 0;
+    exec->terminate = NULL;
     exec->profiling = context->session->profile;
     if (options) {
         TN_TRY(tn__options_check(
@@ -202,6 +203,7 @@ static tn_status read_options(struct tn_context *context,
                                     : now + options->deadline_ns;
         }
         if (TN_HAS(options, profile)) exec->profiling = true;
+        if (TN_HAS(options, terminate)) exec->terminate = options->terminate;
     }
     return exec->profiling ? start_profile(context, diag) : TN_OK;
 }

@@ -65,6 +65,14 @@ struct tn_context {
 tn_status tn__report_write(
     struct tn_text *text, tn_write_fn write, void *arg, struct tn_diag *diag);
 
+/* A value that describes a tensor or something packed, whose data lies in memory that
+ * tn__value_own then gives it (value.c). */
+tn_status tn__value_describe(
+    const struct tn_tensor *tensor, struct tn_value **out, struct tn_diag *diag);
+tn_status tn__value_point(
+    const struct tn_value_ref *packed, struct tn_value **out, struct tn_diag *diag);
+void tn__value_own(struct tn_value *value, void *memory);
+
 /* Checks struct_size and flags of an options struct of the caller. */
 tn_status tn__options_check(
     uint32_t struct_size, uint32_t flags, const char *what, struct tn_diag *diag);

@@ -3,7 +3,7 @@
 #include "core/base/checked.h"
 #include "core/exec/value_pack.h"
 #include "core/model/model.h"
-#include "tenon/tenon.h"
+#include "core/objects.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 struct tn_value {
     _Atomic uint64_t owners;
     struct tn_value_ref ref;
-    uint64_t reserved[5]; /* what follows is aligned to 64 */
+    void *memory;         /* what the data lies in; NULL: behind this struct */
+    uint64_t reserved[4]; /* what follows is aligned to 64 */
 };
 TN_STATIC_ASSERT(sizeof(struct tn_value) == 64, "the packed copy stays aligned");
 
@@ -90,6 +91,34 @@ tn_status tn_value_spread(
     return TN_OK;
 }
 
+tn_status tn__value_point(
+    const struct tn_value_ref *packed, struct tn_value **out, struct tn_diag *diag) {
+    struct tn_value *value = NULL;
+    TN_TRY(alloc_value(0, &value, diag));
+    value->ref = *packed;
+    *out = value;
+    return TN_OK;
+}
+
+tn_status tn__value_describe(
+    const struct tn_tensor *tensor, struct tn_value **out, struct tn_diag *diag) {
+    uint64_t dims_bytes = tensor->rank * sizeof(int64_t);
+    struct tn_value *value = NULL;
+    TN_TRY(alloc_value(sizeof *tensor + dims_bytes, &value, diag));
+    struct tn_tensor *copy = (struct tn_tensor *)(void *)(value + 1);
+    int64_t *dims = (int64_t *)(void *)(copy + 1);
+    *copy = *tensor;
+    copy->dims = tensor->rank ? dims : NULL;
+    if (dims_bytes) memcpy(dims, tensor->dims, dims_bytes);
+    value->ref = (struct tn_value_ref){.kind = TN_KIND_TENSOR, .as.tensor = copy};
+    *out = value;
+    return TN_OK;
+}
+
+void tn__value_own(struct tn_value *value, void *memory) {
+    value->memory = memory;
+}
+
 tn_status tn_value_parse(const void *data, uint64_t size, const struct tn_type *type,
     struct tn_value **out, struct tn_diag *diag) {
     if (!type || !out || (size && !data))
@@ -114,7 +143,9 @@ void tn_value_retain(struct tn_value *value) {
 
 void tn_value_release(struct tn_value **value) {
     if (!value || !*value) return;
-    if (atomic_fetch_sub_explicit(&(*value)->owners, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&(*value)->owners, 1, memory_order_acq_rel) == 1) {
+        tn__free((*value)->memory);
         tn__free(*value);
+    }
     *value = NULL;
 }

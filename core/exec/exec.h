@@ -32,8 +32,9 @@ struct tn__exec {
     const struct tn__plan *plan;
     struct tn__exec_limits limits;
     _Atomic uint32_t cancelled;
-    uint64_t deadline_ns; /* on the monotonic clock, 0 = none */
-    struct tn_diag *diag; /* of the run in flight */
+    uint64_t deadline_ns;      /* on the monotonic clock, 0 = none */
+    const uint32_t *terminate; /* the caller's word, or NULL */
+    struct tn_diag *diag;      /* of the run in flight */
     struct tn__recycler recycler;
     struct tn__bump bump;        /* memory until the end of the run */
     struct tn__profile *profile; /* NULL until a run is recorded */

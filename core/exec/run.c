@@ -1,5 +1,5 @@
 /* The loop. Three of them in fact: the plain one polls a flag and calls; the checked one
- * also reads the clock for a deadline; the recording one times every step. */
+ * also looks at the clock and the caller's word; the recording one times every step. */
 #include "core/exec/exec.h"
 #include "core/exec/profile.h"
 #include "core/exec/value_pack.h"
@@ -10,6 +10,8 @@
 
 tn_status tn__exec_interrupted(const struct tn__exec *exec) {
     if (atomic_load_explicit(&exec->cancelled, memory_order_relaxed)) return TN_CANCELLED;
+    if (exec->terminate && __atomic_load_n(exec->terminate, __ATOMIC_RELAXED))
+        return TN_CANCELLED;
     if (exec->deadline_ns && tn__clock_ns() >= exec->deadline_ns) return TN_DEADLINE;
     return TN_OK;
 }
@@ -149,7 +151,7 @@ tn_status tn__frame_run(struct tn__frame *frame) {
     const struct tn__plan *plan = frame->program->plan;
     for (uint32_t p = 0; p < plan->n_plugins; p++)
         frame->runs[p].diag = exec->diag;
-    tn_status status = exec->profiling || exec->deadline_ns
+    tn_status status = exec->profiling || exec->deadline_ns || exec->terminate
                            ? run_checked(exec, frame->set)
                            : run_plain(exec, frame->set);
     if (status == TN_OK) return finish_outputs(frame);

@@ -34,6 +34,17 @@ static void json_field(struct tn_text *out, const char *before, const char *valu
     tn__text_json(out, value);
 }
 
+/* The providers that a manifest or a library names; their keys begin with a return. */
+static void providers_json(const struct tn__candidate *c, struct tn_text *out) {
+    const char *between = ",\"providers\":[";
+    for (uint32_t i = 0; i < c->offers.n; i++) {
+        if (c->offers.keys[i][0] != '\r') continue;
+        json_field(out, between, c->offers.keys[i] + 1);
+        between = ",";
+    }
+    tn__text_puts(out, between[1] ? "" : "]");
+}
+
 static void plugins_json(const struct tn__registry *registry, struct tn_text *out) {
     tn__text_puts(out, "{\"plugins\":[");
     for (uint32_t i = 0; i < registry->n_candidates; i++) {
@@ -43,6 +54,7 @@ static void plugins_json(const struct tn__registry *registry, struct tn_text *ou
         json_field(out, ",\"path\":", c->path);
         if (c->manifest) json_field(out, ",\"manifest\":", c->manifest);
         json_field(out, ",\"state\":", state_name(c->state));
+        providers_json(c, out);
         if (c->reason[0]) json_field(out, ",\"reason\":", c->reason);
         tn__text_puts(out, "}");
     }

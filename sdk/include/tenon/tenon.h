@@ -180,6 +180,8 @@ struct tn_run_options {
     uint64_t deadline_ns; /* from the start of the run; 0 none */
     uint32_t profile;     /* 1: record this run */
     uint32_t reserved;
+    const uint32_t *terminate; /* a word that ends runs with TN_CANCELLED while it is not
+                                  0; may change at any time; NULL: none */
 };
 #define TN_RUN_OPTIONS_SIZE ((uint32_t)sizeof(struct tn_run_options))
 
@@ -208,12 +210,49 @@ TN_API tn_status tn_context_run(struct tn_context *context,
  * run; NULL before one. */
 TN_API const struct tn_value_ref *tn_context_output(
     const struct tn_context *context, uint32_t index);
+/* [one at a time per context] Moves an output of the last run into a value of its own,
+ * which outlives the context: without a copy where its memory is the context's. Then
+ * tn_context_output gives ABSENT until the next run. */
+TN_API tn_status tn_context_take_output(struct tn_context *context, uint32_t index,
+    struct tn_value **out, struct tn_diag *diag);
 /* [any thread] The run in flight, if any, ends soon with TN_CANCELLED. */
 TN_API void tn_context_cancel(struct tn_context *context);
 /* [one at a time per context] Drops cached shape sets and returns their memory. */
 TN_API void tn_context_shrink(struct tn_context *context);
 TN_API tn_status tn_context_report(const struct tn_context *context, uint32_t report,
     uint32_t format, tn_write_fn write, void *arg, struct tn_diag *diag);
+
+/* ---- a whole run in one call ---------------------------------------------------------
+ */
+
+/* One output of a call. */
+struct tn_call_output {
+    void *buffer;  /* in: where to write it, as in tn_context_bind_output; or NULL */
+    uint64_t size; /* in: bytes of the buffer */
+    const struct tn_value_ref *value; /* out: as of tn_context_output */
+    uint32_t fixed; /* out: 1: a numeric tensor whose shape follows from the shapes of the
+                       inputs alone, so that a buffer of its size can be bound next time */
+    uint32_t reserved;
+};
+
+/* Set all inputs, bind all outputs, run: for languages in which every call into C is
+ * dear. The caller lays it out once and uses it again; tn_context_set_input and
+ * tn_context_bind_output say what holds for the parts. */
+struct tn_call {
+    uint32_t struct_size; /* TN_CALL_SIZE */
+    uint32_t flags;
+    struct tn_context *context;
+    const struct tn_value_ref *inputs; /* all, then all overridable initializers; kind
+                                          ABSENT: not set */
+    struct tn_call_output *outputs;    /* all */
+    uint32_t n_inputs, n_outputs;
+    const struct tn_run_options *options; /* or NULL */
+    struct tn_diag *diag;                 /* or NULL */
+};
+#define TN_CALL_SIZE ((uint32_t)sizeof(struct tn_call))
+
+/* [one at a time per context] */
+TN_API tn_status tn_call_run(const struct tn_call *call);
 
 /* ---- owned values --------------------------------------------------------------------
  */
