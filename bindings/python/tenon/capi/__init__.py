@@ -1,0 +1,1 @@
+"""Where onnxruntime's programs look for exception classes."""
