@@ -9,23 +9,36 @@
 
 /* ---- streams -------------------------------------------------------------------------- */
 
-static void close_streams(struct tn__exec *exec) {
+void tn__streams_close(struct tn__exec *exec) {
     for (uint32_t p = 0; exec->streams && p < exec->plan->n_providers; p++)
         tn__provider_stream_end(&exec->plan->providers[p], exec->streams[p]);
     tn__free(exec->streams);
     exec->streams = NULL;
 }
 
-static tn_status open_streams(struct tn__exec *exec, struct tn_diag *diag) {
+tn_status tn__streams_open(struct tn__exec *exec, struct tn_diag *diag) {
     uint32_t n = exec->plan->n_providers;
     exec->streams = tn__alloc_zero(n * sizeof *exec->streams, 0);
     if (!exec->streams) return tn__fail_memory(diag, "a context", n * 8);
-    for (uint32_t p = 0; p < n; p++)
-        TN_TRY(tn__provider_stream(&exec->plan->providers[p], &exec->streams[p], diag));
+    for (uint32_t p = 0; p < n; p++) {
+        tn_status status =
+            tn__provider_stream(&exec->plan->providers[p], &exec->streams[p], diag);
+        if (status == TN_OK) continue;
+        exec->failed_provider = p;
+        return status;
+    }
     return TN_OK;
 }
 
 /* ---- life ----------------------------------------------------------------------------- */
+
+static tn_status fill_context(struct tn_context *context, struct tn_diag *diag) {
+    if (!context->inputs)
+        return tn__fail_memory(diag, "a context", context->n_inputs * 64);
+    TN_TRY(tn__streams_open(&context->exec, diag));
+    return tn__frame_create(
+        &context->exec, context->exec.plan->programs[0], NULL, &context->frame, diag);
+}
 
 tn_status tn_context_create(
     struct tn_session *session, struct tn_context **out, struct tn_diag *diag) {
@@ -46,12 +59,14 @@ tn_status tn_context_create(
     context->n_inputs = session->io[TN_INPUT].n + session->io[TN_OVERRIDABLE].n;
     context->shapes_changed = context->pointers_changed = true;
     context->inputs = tn__alloc_zero(context->n_inputs * sizeof *context->inputs, 0);
-    tn_status status = open_streams(&context->exec, diag);
-    if (status == TN_OK)
-        status = context->inputs
-                     ? tn__frame_create(&context->exec, session->plan->programs[0], NULL,
-                           &context->frame, diag)
-                     : tn__fail_memory(diag, "a context", context->n_inputs * 64);
+    struct tn_diag own = {0};
+    tn_status status = fill_context(context, &own);
+    if (tn__fallback_wanted(context, status)) {
+        struct tn_diag first = own;
+        own = (struct tn_diag){0};
+        status = tn__fallback_switch(context, first.message, &own);
+    }
+    if (diag && diag->code == TN_OK && status != TN_OK) *diag = own;
     if (status != TN_OK) {
         tn_context_destroy(context);
         return status;
@@ -67,7 +82,7 @@ void tn_context_destroy(struct tn_context *context) {
     tn__free(context->inputs);
     tn__exec_drain(&context->exec);
     tn__frame_destroy(context->frame);
-    close_streams(&context->exec);
+    tn__streams_close(&context->exec);
     tn__recycler_clear(&context->exec.recycler);
     tn__bump_free(&context->exec.bump);
     tn__profile_destroy(context->exec.profile);
@@ -184,7 +199,7 @@ static tn_status prepare_run(struct tn_context *context, struct tn_diag *diag) {
 
 static tn_status start_profile(struct tn_context *context, struct tn_diag *diag) {
     if (context->exec.profile) return TN_OK;
-    return tn__profile_create(context->session->plan, &context->exec.profile, diag);
+    return tn__profile_create(context->exec.plan, &context->exec.profile, diag);
 }
 
 static tn_status read_options(struct tn_context *context,
@@ -223,6 +238,15 @@ static tn_status run_frame(struct tn_context *context, struct tn_diag *diag) {
     return status;
 }
 
+/* Once more, on the plan without the provider that failed; its diagnosis is a warning then. */
+static tn_status repeat_run(struct tn_context *context, struct tn_diag *diag) {
+    struct tn_diag first = *diag;
+    *diag = (struct tn_diag){0};
+    TN_TRY(tn__fallback_switch(context, first.message, diag));
+    if (context->exec.profiling) TN_TRY(start_profile(context, diag));
+    return run_frame(context, diag);
+}
+
 tn_status tn_context_run(struct tn_context *context, const struct tn_run_options *options,
     struct tn_diag *diag) {
     struct tn__exec *exec = &context->exec;
@@ -233,11 +257,13 @@ tn_status tn_context_run(struct tn_context *context, const struct tn_run_options
         diag->code = TN_OK;
     }
     atomic_store_explicit(&exec->cancelled, 0, memory_order_relaxed);
+    exec->failed_provider = UINT32_MAX;
     TN_TRY(read_options(context, options, diag));
     bool flush = context->session->flush_denormals;
     uint64_t mode = flush ? tn__fp_get() : 0;
     if (flush) tn__fp_set(mode | TN_FP_FLUSH);
     tn_status status = run_frame(context, diag);
+    if (tn__fallback_wanted(context, status)) status = repeat_run(context, diag);
     if (flush) tn__fp_set(mode);
     if (exec->recycler.peak) tn__recycler_trim(&exec->recycler);
     context->valid = status == TN_OK;

@@ -30,7 +30,10 @@ struct tn_session {
     struct tn__conf *conf;
     struct tn__model *model;
     struct tn__plan *plan;
-    struct tn_arena *arena; /* of the descriptions below */
+    pthread_mutex_t spare_lock; /* of the next two */
+    struct tn__plan *spare;     /* what contexts go on with when a provider failed */
+    char run_failure[TN_DIAG_MESSAGE_SIZE + 128]; /* the first such failure */
+    struct tn_arena *arena;                       /* of the descriptions below */
     struct tn__io_list io[3];
     uint32_t *externals; /* number of an input (then overridable) → external */
     struct tn_model_info info;
@@ -60,6 +63,20 @@ struct tn_context {
     bool valid;            /* the last run succeeded */
     struct tn_diag diag;   /* when the caller has none */
 };
+
+/* What a plan of this session is made with; providers are in the session's arena. */
+tn_status tn__session_plan_options(
+    struct tn_session *session, struct tn__plan_options *out, struct tn_diag *diag);
+
+/* One stream for each provider that has them (context.c). */
+tn_status tn__streams_open(struct tn__exec *exec, struct tn_diag *diag);
+void tn__streams_close(struct tn__exec *exec);
+
+/* Whether a failed run is to be repeated without the provider that failed (fallback.c). */
+bool tn__fallback_wanted(const struct tn_context *context, tn_status status);
+/* Puts the context on the plan without it. */
+tn_status tn__fallback_switch(
+    struct tn_context *context, const char *why, struct tn_diag *diag);
 
 /* Hands a finished text to the caller's writer and frees it (report.c). */
 tn_status tn__report_write(

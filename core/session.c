@@ -207,9 +207,9 @@ static void show_warnings(const struct tn_session *session) {
         services->log(services->self, TN_LOG_WARNING, session->model->warnings[i]);
 }
 
-static tn_status build_session(
-    struct tn_session *session, const struct tn_model *source, struct tn_diag *diag) {
-    struct tn__plan_options options = {.conf = session->conf,
+tn_status tn__session_plan_options(
+    struct tn_session *session, struct tn__plan_options *out, struct tn_diag *diag) {
+    *out = (struct tn__plan_options){.conf = session->conf,
         .services = &session->runtime->services,
         .weights =
             tn__conf_bool(session->conf, "prepack") ? session->runtime->weights : NULL,
@@ -219,8 +219,16 @@ static tn_status build_session(
         .max_fallback_nodes =
             (uint64_t)tn__conf_int(session->conf, "limits.fallback_nodes"),
         .copy = tn__transfer_step};
+    TN_TRY(read_providers(session, out, diag));
+    out->keep_weights = out->policy == TN_POLICY_AUTO && out->n_providers > 1;
+    return TN_OK;
+}
+
+static tn_status build_session(
+    struct tn_session *session, const struct tn_model *source, struct tn_diag *diag) {
+    struct tn__plan_options options;
     read_limits(session);
-    TN_TRY(read_providers(session, &options, diag));
+    TN_TRY(tn__session_plan_options(session, &options, diag));
     session->times.origin_ns = tn__clock_ns();
     TN_TRY(load_model(session, source, diag));
     session->times.loaded_ns = tn__clock_ns();
@@ -249,6 +257,7 @@ tn_status tn_session_create(struct tn_runtime *runtime, const struct tn_model *m
     struct tn_session *session = tn__alloc_zero(sizeof *session, 0);
     if (!session) return tn__fail_memory(diag, "a session", sizeof *session);
     session->runtime = runtime;
+    pthread_mutex_init(&session->spare_lock, NULL);
     session->arena = tn__arena_create();
     tn_status status = session->arena ? TN_OK : tn__fail_memory(diag, "a session", 4096);
     if (status == TN_OK)
@@ -265,9 +274,11 @@ tn_status tn_session_create(struct tn_runtime *runtime, const struct tn_model *m
 
 void tn_session_destroy(struct tn_session *session) {
     if (!session) return;
+    tn__plan_destroy(session->spare);
     tn__plan_destroy(session->plan);
     tn__model_destroy(session->model);
     tn__conf_destroy(session->conf);
     tn__arena_destroy(session->arena);
+    pthread_mutex_destroy(&session->spare_lock);
     tn__free(session);
 }

@@ -132,7 +132,7 @@ tn_status tn_session_report(const struct tn_session *session, uint32_t report,
     struct tn_text text = {0};
     switch (report) {
     case TN_REPORT_PLACEMENT:
-        tn__plan_report_placement(session->plan, format, &text);
+        tn__plan_report_placement(session->plan, session->run_failure, format, &text);
         break;
     case TN_REPORT_OPERATORS: report_operators(session->plan, format, &text); break;
     case TN_REPORT_PASSES: tn__opt_report(&session->passes, format, &text); break;

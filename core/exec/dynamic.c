@@ -165,7 +165,7 @@ static tn_status call_kernel(struct tn__step_info *info, struct tn_run_args *arg
     struct tn__recycler *recycler = &info->frame->exec->recycler;
     struct tn_diag *diag = info->frame->exec->diag;
     struct tn_workspace need = {0, 0};
-    if (unit->workspace) TN_TRY(tn__unit_workspace(info, args, &need));
+    if (unit->workspace) TN_TRY(tn__unit_workspace(info, args, &need, diag));
     uint64_t scratch, total;
     if (!tn_align_size(need.scratch, 64, &scratch) ||
         !tn_add_size(scratch, need.state, &total))

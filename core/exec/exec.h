@@ -213,7 +213,7 @@ tn_status tn__set_type(struct tn__set *set, tn_value_id v, const struct tn_type 
 tn_status tn__unit_call(
     const struct tn__step_info *info, tn_compute_fn fn, const struct tn_run_args *args);
 tn_status tn__unit_workspace(const struct tn__step_info *info,
-    const struct tn_run_args *args, struct tn_workspace *out);
+    const struct tn_run_args *args, struct tn_workspace *out, struct tn_diag *diag);
 tn_status tn__unit_prepare(const struct tn__step_info *info,
     const struct tn_run_args *args, tn_compute_fn *fn, struct tn_diag *diag);
 /* Whether tn__unit_call does more than call. */

@@ -100,7 +100,7 @@ static tn_status ask_workspace(
     const struct tn__unit *unit = info->unit;
     if (info->dynamic || !unit->workspace) return TN_OK;
     struct tn_workspace *need = &info->workspace;
-    tn_status status = tn__unit_workspace(info, &set->steps[i].args, need);
+    tn_status status = tn__unit_workspace(info, &set->steps[i].args, need, diag);
     if (status != TN_OK) {
         tn_fail(diag, status, "kernel %s cannot size its workspace",
             tn__unit_kernel_name(unit));

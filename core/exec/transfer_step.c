@@ -43,14 +43,21 @@ tn_status tn__unit_call(
     return status;
 }
 
+static tn_status note_failure(const struct tn__step_info *info, tn_status status) {
+    if (status != TN_OK) info->frame->exec->failed_provider = info->unit->provider;
+    return status;
+}
+
 tn_status tn__unit_workspace(const struct tn__step_info *info,
-    const struct tn_run_args *args, struct tn_workspace *out) {
-    return tn__provider_workspace(provider_of(info), info->unit, args, out);
+    const struct tn_run_args *args, struct tn_workspace *out, struct tn_diag *diag) {
+    return note_failure(
+        info, tn__provider_workspace(provider_of(info), info->unit, args, out, diag));
 }
 
 tn_status tn__unit_prepare(const struct tn__step_info *info,
     const struct tn_run_args *args, tn_compute_fn *fn, struct tn_diag *diag) {
-    return tn__provider_prepare(provider_of(info), info->unit, args, fn, diag);
+    return note_failure(
+        info, tn__provider_prepare(provider_of(info), info->unit, args, fn, diag));
 }
 
 void tn__exec_drain(const struct tn__exec *exec) {
@@ -87,8 +94,10 @@ tn_status tn__region_reserve(const struct tn__frame *frame, uint32_t region,
         data = tn__alloc(size, 64);
         if (!data) return tn__fail_memory(diag, "the run", size);
     } else {
+        frame->exec->failed_provider = r->provider;
         TN_TRY(tn__provider_alloc(
             &plan->providers[r->provider], r->space, size, &data, diag));
+        frame->exec->failed_provider = UINT32_MAX;
         if (!data)
             return tn_fail(diag, TN_PLUGIN, "provider '%s' gave memory at address 0",
                 plan->providers[r->provider].id);

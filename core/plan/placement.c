@@ -201,8 +201,8 @@ static void print_nodes(
     }
 }
 
-void tn__plan_report_placement(
-    const struct tn__plan *plan, uint32_t format, struct tn_text *out) {
+void tn__plan_report_placement(const struct tn__plan *plan, const char *run_failure,
+    uint32_t format, struct tn_text *out) {
     static const char *const policies[] = {"strict", "require", "auto"};
     bool json = format == TN_FORMAT_JSON;
     struct tn__placement_counts counts;
@@ -216,9 +216,14 @@ void tn__plan_report_placement(
     if (json)
         tn__text_printf(out,
             "{\"policy\": \"%s\", \"borders\": %llu, \"copied_bytes\": %llu, "
-            "\"providers\": [",
+            "\"run_failure\": ",
             policies[plan->policy], (unsigned long long)counts.borders,
             (unsigned long long)counts.copied_bytes);
+    if (json)
+        tn__text_json(out, run_failure);
+    else if (run_failure[0])
+        tn__text_printf(out, "%s\n", run_failure);
+    if (json) tn__text_puts(out, ", \"providers\": [");
     print_providers(plan, shares, format, out);
     if (json) tn__text_puts(out, "],\n \"splits\": [");
     print_splits(plan, format, out);

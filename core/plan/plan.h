@@ -176,9 +176,10 @@ tn_status tn__plan_create(struct tn__model *model, struct tn__registry *registry
     const struct tn__plan_options *options, struct tn__plan **out, struct tn_diag *diag);
 void tn__plan_destroy(struct tn__plan *plan);
 
-/* TN_REPORT_PLACEMENT: node → provider, kernel, and why the others declined. */
-void tn__plan_report_placement(
-    const struct tn__plan *plan, uint32_t format, struct tn_text *out);
+/* TN_REPORT_PLACEMENT: node → provider, kernel, and why the others declined; and
+ * that a run went on without a provider, "" when none did. */
+void tn__plan_report_placement(const struct tn__plan *plan, const char *run_failure,
+    uint32_t format, struct tn_text *out);
 
 /* Content of a value that never changes: a constant that no run replaces, looked up
  * through captures. NULL when there is none. */

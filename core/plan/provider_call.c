@@ -273,11 +273,13 @@ static void call_workspace(void *arg) {
 }
 
 tn_status tn__provider_workspace(const struct tn__plan_provider *provider,
-    const struct tn__unit *unit, const struct tn_run_args *args,
-    struct tn_workspace *out) {
+    const struct tn__unit *unit, const struct tn_run_args *args, struct tn_workspace *out,
+    struct tn_diag *diag) {
     struct prepare_call call = {.unit = unit, .args = args, .need = out};
     tn__owner_call(provider->owner, call_workspace, &call);
-    return call.status;
+    if (unit->def) return call.status;
+    return tn__provider_explain(
+        provider, call.status, "size the workspace of a group", diag);
 }
 
 static void call_prepare(void *arg) {

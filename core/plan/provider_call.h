@@ -40,8 +40,8 @@ tn_status tn__provider_sync(
     const struct tn__plan_provider *provider, void *stream, struct tn_diag *diag);
 /* [run] What a compiled group or kernel needs, and what it prepares, for one shape set. */
 tn_status tn__provider_workspace(const struct tn__plan_provider *provider,
-    const struct tn__unit *unit, const struct tn_run_args *args,
-    struct tn_workspace *out);
+    const struct tn__unit *unit, const struct tn_run_args *args, struct tn_workspace *out,
+    struct tn_diag *diag);
 tn_status tn__provider_prepare(const struct tn__plan_provider *provider,
     const struct tn__unit *unit, const struct tn_run_args *args, tn_compute_fn *fn,
     struct tn_diag *diag);

@@ -245,7 +245,86 @@ START_TEST(a_dry_run_places_and_does_not_run) {
 }
 END_TEST
 
+/* ---- failures ------------------------------------------------------------------------- */
+
+static const char *const load_calls[] = {"create", "capability", "compile", "compile:2"};
+static const char *const run_calls[] = {"stream", "alloc", "workspace", "prepare", "run",
+    "run:2", "copy", "copy:2", "copy:3", "sync", "sync:2"};
+
+/* A model that makes two groups, with copies in and out of each. */
+static void fail_at(const char *cue, const char *placement) {
+    struct setup setup = {strcmp(placement, "strict") == 0 ? "fake.npu,cpu" : "fake.npu",
+        placement,
+        {"provider:fake.npu/fail", cue, "provider:fake.npu/streams",
+            strncmp(cue, "s", 1) == 0 ? "1" : "0", NULL}};
+    tn_status status = try_setup(chain, &setup);
+    if (status != TN_OK) return;
+    set_floats(0, FLOATS(2, 8), 2);
+    memset(&diag, 0, sizeof diag);
+    tn_context_run(context, NULL, &diag);
+}
+
+START_TEST(a_failure_under_strict_is_an_error_with_name_and_reason) {
+    unsigned n = COUNT_OF(load_calls);
+    const char *cue = (unsigned)_i < n ? load_calls[_i] : run_calls[_i - (int)n];
+    fail_at(cue, "strict");
+    ck_assert_msg(diag.code != TN_OK, "%s did not fail", cue);
+    if (strcmp(cue, "workspace") != 0) { /* which has no diagnosis of its own */
+        ck_assert_msg(strstr(diag.message, "fails on cue"), "%s: %s", cue, diag.message);
+        ck_assert_msg(
+            strstr(diag.message, "provider 'fake.npu'"), "%s: %s", cue, diag.message);
+    }
+    ck_assert_str_eq(diag.plugin, "org.tenon.fake-npu");
+    /* the runtime is as good as new */
+    struct setup setup = {"fake.npu,cpu", "strict", {NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    run_chain();
+}
+END_TEST
+
+START_TEST(a_failure_under_auto_is_a_fallback_that_is_reported) {
+    unsigned n = COUNT_OF(load_calls);
+    const char *cue = (unsigned)_i < n ? load_calls[_i] : run_calls[_i - (int)n];
+    fail_at(cue, "auto");
+    ck_assert_msg(diag.code == TN_OK, "%s: %s", cue, diag.message);
+    assert_floats(0, FLOATS(2.828427125f, 11.313708499f), 2);
+    report(TN_FORMAT_TEXT);
+    if (strcmp(cue, "workspace") != 0) assert_says("fails on cue");
+    if ((unsigned)_i >= n) assert_says("provider 'fake.npu' failed in a run");
+    run_chain();
+    ck_assert_ptr_nonnull(session);
+}
+END_TEST
+
+START_TEST(a_bound_output_stays_bound_when_a_run_falls_back) {
+    float y[2] = {0};
+    struct setup setup = {"fake.npu", "auto", {"provider:fake.npu/fail", "run", NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    assert_ok(tn_context_bind_output(context, 0, y, sizeof y, &diag), diag);
+    set_floats(0, FLOATS(2, 8), 2);
+    run_context();
+    ck_assert(y[0] == 2.828427125f && y[1] == 11.313708499f);
+}
+END_TEST
+
+START_TEST(a_run_that_hangs_is_cancelled) {
+    struct setup setup = {"fake.npu", "auto", {"provider:fake.npu/hang", "1", NULL}};
+    assert_ok(try_setup(chain, &setup), diag);
+    set_floats(0, FLOATS(2, 8), 2);
+    struct tn_run_options options = {
+        .struct_size = TN_RUN_OPTIONS_SIZE, .deadline_ns = 20000000};
+    assert_fails(tn_context_run(context, &options, &diag), diag, TN_DEADLINE, "deadline");
+}
+END_TEST
+
 static void add_tests(TCase *tests) {
+    int n_cues = COUNT_OF(load_calls) + COUNT_OF(run_calls);
+    tcase_add_loop_test(
+        tests, a_failure_under_strict_is_an_error_with_name_and_reason, 0, n_cues);
+    tcase_add_loop_test(
+        tests, a_failure_under_auto_is_a_fallback_that_is_reported, 0, n_cues);
+    tcase_add_test(tests, a_bound_output_stays_bound_when_a_run_falls_back);
+    tcase_add_test(tests, a_run_that_hangs_is_cancelled);
     tcase_add_checked_fixture(tests, set_up, tear_down_runtime);
     tcase_add_test(tests, groups_run_in_their_own_memory_with_planned_copies);
     tcase_add_test(tests, neighbouring_groups_do_not_leave_the_memory);
