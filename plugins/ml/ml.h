@@ -20,16 +20,26 @@
 #define TN_TYPES_ML_NUMBERS                                                              \
     (TN_BIT(FLOAT) | TN_BIT(DOUBLE) | TN_BIT(INT32) | TN_BIT(INT64))
 
+/* The head of a kernel row whose object needs more than tn_kernel_destroy. */
+#define TN_ML_KERNEL(name, version, destroy_fn)                                          \
+    .struct_size = TN_KERNEL_DEF_SIZE, .provider = "cpu", .domain = TN_ML_DOMAIN,        \
+    .op_type = name, .since = version, .destroy = destroy_fn
+
 struct tn__ml {
     const struct tn_host *host;
     enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
+    bool compat_ort; /* config key "compat": where two answers are known */
     struct tn_tables tables; /* of all families */
 };
 
 /* clang-format off */
 /* Operator families: one file each, which ends in TN_FAMILY(name). */
 #define TN_ML_FAMILIES(X) \
-    X(binarizer)
+    X(binarizer) \
+    X(columns) \
+    X(label_encoder) \
+    X(one_hot) \
+    X(scale)
 TN_ML_FAMILIES(TN_FAMILY_DECLARE)
 /* clang-format on */
 
