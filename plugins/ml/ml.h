@@ -38,8 +38,10 @@ struct tn__ml {
     X(binarizer) \
     X(columns) \
     X(label_encoder) \
+    X(linear) \
     X(one_hot) \
-    X(scale)
+    X(scale) \
+    X(svm_machines)
 TN_ML_FAMILIES(TN_FAMILY_DECLARE)
 /* clang-format on */
 

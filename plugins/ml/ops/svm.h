@@ -1,0 +1,28 @@
+/* What the two SVM operators share: support vectors and the kernel function, in double. */
+#ifndef TENON_ML_SVM_H
+#define TENON_ML_SVM_H
+
+#include "ops/weights.h"
+
+enum tn__svm_kernel { TN__SVM_LINEAR, TN__SVM_POLY, TN__SVM_RBF, TN__SVM_SIGMOID };
+
+struct tn__svm {
+    const struct tn_host *host;
+    enum tn__svm_kernel kernel;
+    double gamma, coef0, degree;
+    int64_t n, features;        /* support vectors and their length */
+    struct tn__weights weights; /* vectors as columns: products with all at once */
+    double *vectors;            /* RBF: features rows of n, for distances */
+};
+
+/* kernel_type, kernel_params and n support vectors of `list`. tn__svm_free in every case. */
+tn_status tn__svm_make(struct tn__svm *svm, const struct tn_host *host,
+    struct tn_string kernel_type, struct tn_attr_floats params,
+    struct tn_attr_floats vectors, int64_t n, struct tn_diag *diag);
+tn_status tn__svm_check(struct tn_string kernel_type, struct tn_attr_floats params,
+    struct tn_attr_floats vectors, int64_t n, struct tn_diag *diag);
+void tn__svm_free(struct tn__svm *svm);
+/* k [m, n]: kernel of each row of x [m, features] with each support vector. */
+void tn__svm_kernels(const struct tn__svm *svm, uint64_t m, const double *x, double *k);
+
+#endif

@@ -1,0 +1,126 @@
+/* See svm.h. */
+#include "ops/svm.h"
+
+#include "tenon/helper/parallel.h"
+
+#include <math.h>
+
+static tn_status find_kernel(
+    struct tn_string text, enum tn__svm_kernel *out, struct tn_diag *diag) {
+    static const char *const names[] = {[TN__SVM_LINEAR] = "LINEAR",
+        [TN__SVM_POLY] = "POLY",
+        [TN__SVM_RBF] = "RBF",
+        [TN__SVM_SIGMOID] = "SIGMOID"};
+    for (uint32_t i = 0; i < TN_COUNT(names); i++) {
+        if (!tn_string_is(text, names[i])) continue;
+        *out = (enum tn__svm_kernel)i;
+        return TN_OK;
+    }
+    return tn_fail(diag, TN_INVALID_MODEL,
+        "attribute 'kernel_type' is '%.*s', expected LINEAR, POLY, RBF or SIGMOID",
+        (int)(text.size < 60 ? text.size : 60), text.data);
+}
+
+tn_status tn__svm_check(struct tn_string kernel_type, struct tn_attr_floats params,
+    struct tn_attr_floats vectors, int64_t n, struct tn_diag *diag) {
+    enum tn__svm_kernel kernel;
+    TN_TRY(find_kernel(kernel_type, &kernel, diag));
+    if (params.n != 0 && params.n != 3)
+        return tn_fail(diag, TN_INVALID_MODEL,
+            "attribute 'kernel_params' has %u values, expected gamma, coef0 and degree",
+            params.n);
+    if (n > 0 && (vectors.n == 0 || vectors.n % n != 0))
+        return tn_fail(diag, TN_INVALID_MODEL,
+            "attribute 'support_vectors' has %u values, which are no %lld vectors",
+            vectors.n, (long long)n);
+    return TN_OK;
+}
+
+/* The vectors as columns, in double. */
+static tn_status make_columns(
+    struct tn__svm *svm, const float *list, struct tn_diag *diag) {
+    uint64_t n = (uint64_t)svm->n, k = (uint64_t)svm->features;
+    svm->vectors =
+        svm->host->alloc(svm->host->self, n * k * sizeof(double) + 1, 64, "ml weights");
+    if (!svm->vectors)
+        return tn_fail(diag, TN_OUT_OF_MEMORY, "no memory for %llu support vectors",
+            (unsigned long long)n);
+    for (uint64_t r = 0; r < k; r++) {
+        for (uint64_t c = 0; c < n; c++)
+            svm->vectors[r * n + c] = (double)list[c * k + r];
+    }
+    return TN_OK;
+}
+
+tn_status tn__svm_make(struct tn__svm *svm, const struct tn_host *host,
+    struct tn_string kernel_type, struct tn_attr_floats params,
+    struct tn_attr_floats vectors, int64_t n, struct tn_diag *diag) {
+    *svm = (struct tn__svm){.host = host, .n = n, .features = vectors.n / n};
+    TN_TRY(tn__svm_check(kernel_type, params, vectors, n, diag));
+    TN_TRY(find_kernel(kernel_type, &svm->kernel, diag));
+    if (params.n) {
+        svm->gamma = (double)params.v[0];
+        svm->coef0 = (double)params.v[1];
+        svm->degree = trunc((double)params.v[2]);
+    }
+    if (svm->kernel == TN__SVM_RBF) return make_columns(svm, vectors.v, diag);
+    return tn__weights_pack(&svm->weights, host, vectors.v, (uint64_t)svm->features,
+        (uint64_t)n, TN_DOUBLE, diag);
+}
+
+void tn__svm_free(struct tn__svm *svm) {
+    tn__weights_free(&svm->weights);
+    if (svm->host) svm->host->free(svm->host->self, svm->vectors);
+    svm->vectors = NULL;
+}
+
+struct work {
+    const struct tn__svm *svm;
+    const double *x;
+    double *k;
+};
+
+/* Squared distances as sums of squared differences: no cancellation between large norms. */
+static void distances(const struct tn__svm *svm, const double *x, double *k) {
+    int64_t n = svm->n;
+    for (int64_t j = 0; j < n; j++)
+        k[j] = 0;
+    for (int64_t r = 0; r < svm->features; r++) {
+        const double *column = svm->vectors + r * n, at = x[r];
+        for (int64_t j = 0; j < n; j++) {
+            double difference = at - column[j];
+            k[j] += difference * difference;
+        }
+    }
+}
+
+static void finish_row(const struct tn__svm *svm, double *k) {
+    for (int64_t j = 0; j < svm->n; j++) {
+        if (svm->kernel == TN__SVM_RBF)
+            k[j] = exp(-svm->gamma * k[j]);
+        else if (svm->kernel == TN__SVM_POLY)
+            k[j] = pow(svm->gamma * k[j] + svm->coef0, svm->degree);
+        else
+            k[j] = tanh(svm->gamma * k[j] + svm->coef0);
+    }
+}
+
+static void kernel_rows(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct work *work = arg;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        double *k = work->k + i * work->svm->n;
+        if (work->svm->kernel == TN__SVM_RBF)
+            distances(work->svm, work->x + i * work->svm->features, k);
+        finish_row(work->svm, k);
+    }
+}
+
+void tn__svm_kernels(const struct tn__svm *svm, uint64_t m, const double *x, double *k) {
+    if (svm->kernel != TN__SVM_RBF) tn__weights_multiply(&svm->weights, m, x, NULL, k);
+    if (svm->kernel == TN__SVM_LINEAR) return;
+    struct work work = {svm, x, k};
+    bool rbf = svm->kernel == TN__SVM_RBF;
+    double cost = (double)svm->n * (10.0 + (rbf ? (double)svm->features : 0.0));
+    tn_parallel(svm->host, (int64_t)m, cost, kernel_rows, &work);
+}
