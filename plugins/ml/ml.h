@@ -37,11 +37,13 @@ struct tn__ml {
 #define TN_ML_FAMILIES(X) \
     X(binarizer) \
     X(columns) \
+    X(dict) \
     X(label_encoder) \
     X(linear) \
     X(one_hot) \
     X(scale) \
-    X(svm_machines)
+    X(svm_machines) \
+    X(zipmap)
 TN_ML_FAMILIES(TN_FAMILY_DECLARE)
 /* clang-format on */
 
