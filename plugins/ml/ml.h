@@ -36,12 +36,14 @@ struct tn__ml {
 /* Operator families: one file each, which ends in TN_FAMILY(name). */
 #define TN_ML_FAMILIES(X) \
     X(binarizer) \
+    X(cdist) \
     X(columns) \
     X(dict) \
     X(label_encoder) \
     X(linear) \
     X(one_hot) \
     X(scale) \
+    X(solve) \
     X(svm_machines) \
     X(zipmap)
 TN_ML_FAMILIES(TN_FAMILY_DECLARE)

@@ -27,6 +27,7 @@ struct error_case {
 /* clang-format off */
 static const struct error_case cases[] = {
 #include "error_cases.inc"
+#include "ml_error_cases.inc"
 };
 /* clang-format on */
 
@@ -39,7 +40,9 @@ static tn_status load_and_run(const struct error_case *c, struct tn_diag *diag) 
     struct integers x = c->x;
     char text[4096];
     int length = snprintf(text, sizeof text,
-        "<ir_version: 8, opset_import: [\"\" : %d]>\n%s", c->opset, c->graph);
+        "<ir_version: 8, opset_import: [\"\" : %d%s%s]>\n%s", c->opset,
+        strstr(c->graph, "ai.onnx.ml.") ? ", \"ai.onnx.ml\" : 4" : "",
+        strstr(c->graph, "com.microsoft.") ? ", \"com.microsoft\" : 1" : "", c->graph);
     const struct tn_model model = {.data = text, .size = (uint64_t)length};
     tn_status status = tn_session_create(runtime, &model, NULL, &session, diag);
     if (status == TN_OK) status = tn_context_create(session, &context, diag);

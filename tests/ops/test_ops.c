@@ -21,7 +21,7 @@ struct numbers {
 
 struct op_case {
     const char *name;
-    int opset;
+    int opset;         /* of ai.onnx, or ML(): of ai.onnx.ml too */
     const char *graph; /* from "g (" on */
     struct numbers x, y;
 };
@@ -29,6 +29,9 @@ struct op_case {
 #define F TN_FLOAT
 #define I TN_INT64
 #define B TN_BOOL
+#define D TN_DOUBLE
+#define L TN_INT32
+#define ML(version) ((version) << 8 | 21)
 #define NONE                                                                             \
     {                                                                                    \
         0, 0, {0}, {                                                                     \
@@ -42,6 +45,7 @@ static const struct op_case cases[] = {
 #include "window_cases.inc"
 #include "region_cases.inc"
 #include "text_cases.inc"
+#include "ml_cases.inc"
 };
 /* clang-format on */
 
@@ -110,13 +114,16 @@ static void run_case(const struct op_case *c, const char *level) {
     struct tn_context *context = NULL;
     char text[4096];
     double data[MOST];
-    int length =
-        snprintf(text, sizeof text, "<ir_version: %d, opset_import: [\"\" : %d%s]>\n%s",
-            c->opset < 9 ? 3 : 8, c->opset,
-            strstr(c->graph, "ai.onnx.preview.")
-                ? ", \"ai.onnx.preview\" : 1, \"ai.onnx.preview.training\" : 1"
-                : "",
-            c->graph);
+    char ml[40] = "";
+    if (c->opset >> 8) snprintf(ml, sizeof ml, ", \"ai.onnx.ml\" : %d", c->opset >> 8);
+    int length = snprintf(text, sizeof text,
+        "<ir_version: %d, opset_import: [\"\" : %d%s%s%s]>\n%s", c->opset < 9 ? 3 : 8,
+        c->opset & 255, ml,
+        strstr(c->graph, "com.microsoft.") ? ", \"com.microsoft\" : 1" : "",
+        strstr(c->graph, "ai.onnx.preview.")
+            ? ", \"ai.onnx.preview\" : 1, \"ai.onnx.preview.training\" : 1"
+            : "",
+        c->graph);
     const struct tn_model model = {.data = text, .size = (uint64_t)length};
     const struct tn_option option = {"level", level};
     const struct tn_session_options options = {
