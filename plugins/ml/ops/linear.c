@@ -31,6 +31,7 @@ struct model {
     int64_t features, scores; /* scores: rows of coefficients */
     int64_t columns;          /* of the output: 2 for one score and two labels */
     bool classifies;
+    bool ort; /* ml.compat = ort: the second score of a pair is 1 - s, not -s … */
 };
 
 /* ---- attributes --------------------------------------------------------------------------- */
@@ -180,6 +181,7 @@ static tn_status fill(
     int32_t dtype = x->dtype == TN_FLOAT ? TN_FLOAT : TN_DOUBLE;
     int64_t cols = x->rank > 0 ? x->dims[x->rank - 1] : TN_DIM_UNKNOWN;
     TN_TRY(read(ctx->node, cols, &self->m, ctx->diag));
+    self->m.ort = ((const struct tn__ml *)ctx->plugin_state)->compat_ort;
     TN_TRY(make_bias(self, dtype, ctx->diag));
     return tn__weights_pack(&self->weights, ctx->host, self->m.coefficients.v,
         (uint64_t)self->m.features, (uint64_t)self->m.scores, dtype, ctx->diag);
@@ -233,6 +235,12 @@ static tn_status workspace(
     return TN_OK;
 }
 
+/* … and only LOGISTIC and PROBIT transform a pair. */
+static bool keeps_pair(const struct model *m) {
+    return m->ort && m->columns != m->scores && m->post != TN__POST_LOGISTIC &&
+           m->post != TN__POST_PROBIT;
+}
+
 struct finish {
     const struct linear *self;
     const void *scores;
@@ -257,7 +265,10 @@ static int64_t single_label(const struct model *m, double raw, double score) {
         for (int64_t j = 0; j < m->columns && row == few; j++)                           \
             few[j] = raw[j];                                                             \
         double first = (double)raw[0];                                                   \
-        tn__post_##suffix(m->post, row, m->columns);                                     \
+        if (keeps_pair(m))                                                               \
+            pair[0] = 1 - raw[0];                                                        \
+        else                                                                             \
+            tn__post_##suffix(m->post, row, m->columns);                                 \
         if (m->classifies && m->columns == 1)                                            \
             best = single_label(m, first, (double)row[0]);                               \
         if (m->classifies) tn__labels_put(&m->labels, f->labels, i, best);               \

@@ -319,13 +319,13 @@ static void platt(const struct model *m, double *pairs) {
 }
 
 /* The class that is written: of the votes, or of the scores of a linear model. One score
- * alone is yes or no. */
+ * alone is yes or no. Of two linear scores whose coefficients are all positive, one of at
+ * least 0.5 is a yes: so the reference evaluator and ONNX Runtime agree. */
 static int64_t class_of(const struct model *m, const double *votes, int64_t n) {
     int64_t best = tn__best_f64(votes, n);
-    bool proba = m->n_vectors && m->prob_a.n;
+    bool linear_pair = m->n_vectors == 0 && m->rho.n == 1 && m->labels.n == 2;
     if (n == 1) return votes[0] > 0 ? (m->labels.n ? 0 : 1) : (m->labels.n ? -1 : 0);
-    if (m->rho.n != 1 || m->labels.n != 2 || proba) return best;
-    return m->all_positive && votes[best] >= 0.5 ? 1 : best;
+    return linear_pair && m->all_positive && votes[best] >= 0.5 ? 1 : best;
 }
 
 /* Scores as they are written, from m->scores raw ones. */
