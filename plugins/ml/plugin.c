@@ -1,6 +1,7 @@
 /* The plugin "org.tenon.ml": domain ai.onnx.ml. Collects the tables of the operator families. */
 #include "ml.h"
 
+#include "passes/ml_passes.h"
 #include "tenon/helper/isa_choice.h"
 
 static const struct tn_family *const families[] = {TN_ML_FAMILIES(TN_FAMILY_ADDRESS)};
@@ -57,6 +58,11 @@ static tn_status ml_kernels(
     return TN_OK;
 }
 
+static const void *ml_extension(void *state, const char *id) {
+    (void)state;
+    return strcmp(id, TN_PASS_EXTENSION) == 0 ? &tn__ml_passes : NULL;
+}
+
 static const struct tn_plugin plugin = {
     .struct_size = TN_PLUGIN_SIZE,
     .abi_minor = TN_ABI_MINOR,
@@ -72,6 +78,7 @@ static const struct tn_plugin plugin = {
     .shutdown = ml_shutdown,
     .ops = ml_ops,
     .kernels = ml_kernels,
+    .get_extension = ml_extension,
 };
 
 TN_DEFINE_PLUGIN(plugin, "org.tenon.ml");

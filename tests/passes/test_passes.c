@@ -1,4 +1,4 @@
-/* The cpu plugin's passes, before and after: every case is a small model in the text format
+/* The passes of the built-in plugins, before and after: every case is a small model in the text format
  * with pseudo-random weights, run as it stands and with all passes. The outputs must agree,
  * and the compiled graph must have, and must not have, the operators that the case names. */
 #include "tenon/tenon.h"
@@ -30,6 +30,7 @@ struct pass_case {
 /* clang-format off */
 static const struct pass_case cases[] = {
 #include "pass_cases.inc"
+#include "ml_pass_cases.inc"
 };
 /* clang-format on */
 
@@ -77,7 +78,8 @@ static void append_weight(struct text *t, const struct weight *w, uint32_t *stat
 
 static void write_model(const struct pass_case *c, struct text *t) {
     uint32_t state = 7;
-    append(t, "<ir_version: 8, opset_import: [\"\" : 18]>\n%s\n<", c->header);
+    append(t, "<ir_version: 8, opset_import: [\"\" : 18%s]>\n%s\n<",
+        strstr(c->body, "ai.onnx.ml.") ? ", \"ai.onnx.ml\" : 3" : "", c->header);
     for (int i = 0; i < 8 && c->weights[i].name; i++) {
         if (i) append(t, ",\n");
         append_weight(t, &c->weights[i], &state);

@@ -31,6 +31,19 @@ static tn_status infer_extractor(const struct tn_infer *infer) {
     return tn_infer_set(infer, 0, x->dtype, (int32_t)last + 1, dims);
 }
 
+/* All columns in their order: nothing is picked. */
+static int32_t elide_extractor(const struct tn_infer *infer) {
+    const struct tn_type *x = tn_infer_input(infer, 0);
+    const struct tn_tensor *index = infer->value(infer->self, 1);
+    if (!x || !index || x->rank < 2 || x->dims[x->rank - 1] < 0 ||
+        tn_tensor_count(index) != x->dims[x->rank - 1])
+        return -1;
+    for (int64_t j = 0; j < x->dims[x->rank - 1]; j++) {
+        if (((const int64_t *)index->data)[j] != j) return -1;
+    }
+    return 0;
+}
+
 struct extract {
     const struct tn_tensor *x;
     const int64_t *index;
@@ -194,7 +207,8 @@ static tn_status create_extractor(const struct tn_kernel_ctx *ctx, void **out) {
 static const struct tn_op_def defs[] = {
     {TN_DEF(TN_ML_DOMAIN, "ArrayFeatureExtractor"), TN_VERSIONS({1}),
         TN_INPUTS({"X", "T"}, {"Y", NULL, TN_BIT(INT64)}), TN_OUTPUTS({"Z", "T"}),
-        TN_TYPE_VARS({"T", TN_TYPES_ML_NUMBERS | TN_BIT(STRING)}), .infer = infer_extractor},
+        TN_TYPE_VARS({"T", TN_TYPES_ML_NUMBERS | TN_BIT(STRING)}), .infer = infer_extractor,
+        .elide = elide_extractor},
     {TN_DEF(TN_ML_DOMAIN, "FeatureVectorizer"), TN_VERSIONS({1}),
         TN_INPUTS({"X", "T1", 0, TN_FORMAL_VARIADIC | TN_FORMAL_HETEROGENEOUS, 1}),
         TN_OUTPUTS({"Y", NULL, TN_BIT(FLOAT)}), TN_TYPE_VARS({"T1", TN_TYPES_ML_NUMBERS}),
