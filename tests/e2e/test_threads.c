@@ -10,7 +10,8 @@ static const struct {
 } cases[] = {{"examples/digits/digits.onnx", "examples/digits/images.npy"},
     {"tests/data/encoder_13.onnx", "tests/data/encoder_input_2.npy"},
     {"tests/data/layer_new.onnx", "tests/data/layer_input_2.npy"},
-    {"tests/data/cnn.onnx", "tests/data/cnn_input_0.npy"}};
+    {"tests/data/cnn.onnx", "tests/data/cnn_input_0.npy"},
+    {"tests/data/ml_pipeline.onnx", "tests/data/ml_pipeline_input.npy"}};
 
 static float reference[MOST_FLOATS];
 static uint64_t reference_size;

@@ -106,6 +106,14 @@ START_TEST(encoders_allocate_nothing) {
 }
 END_TEST
 
+START_TEST(tables_and_maps_allocate_nothing) {
+    count_warm_runs(
+        "tests/data/ml_pipeline.onnx", "1", "tests/data/ml_pipeline_input.npy");
+    count_warm_runs(
+        "tests/data/ml_pipeline.onnx", "2", "tests/data/ml_pipeline_input.npy");
+}
+END_TEST
+
 START_TEST(alternating_shapes_allocate_nothing_once_seen) {
     struct tn_runtime *runtime = e2e_runtime(NULL);
     struct tn_session *session = e2e_session(runtime, "tests/data/encoder_17.onnx", NULL);
@@ -134,6 +142,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, the_counter_counts);
     tcase_add_test(tests, digits_allocate_nothing);
     tcase_add_test(tests, encoders_allocate_nothing);
+    tcase_add_test(tests, tables_and_maps_allocate_nothing);
     tcase_add_test(tests, alternating_shapes_allocate_nothing_once_seen);
 }
 

@@ -167,9 +167,16 @@ static uint64_t touch(const struct tn_value_ref *ref, struct trial *out, unsigne
     if (depth > 8) return 0;
     if (ref->kind == TN_KIND_TENSOR) sum = touch_tensor(ref->as.tensor, out);
     if (ref->kind == TN_KIND_SEQUENCE) {
-        for (uint64_t i = 0; i < ref->as.sequence->count; i++)
-            sum += touch(&ref->as.sequence->items[i], out, depth + 1);
+        for (uint64_t i = 0; i < ref->as.sequence->count; i++) {
+            struct tn_map storage;
+            const struct tn_value_ref item =
+                tn_sequence_item(ref->as.sequence, i, &storage);
+            sum += touch(&item, out, depth + 1);
+        }
     }
+    if (ref->kind == TN_KIND_MAP)
+        sum = touch_tensor(&ref->as.map->keys, out) +
+              touch_tensor(&ref->as.map->values, out);
     if (ref->kind == TN_KIND_OPTIONAL)
         sum = touch(&ref->as.optional->value, out, depth + 1);
     return sum;

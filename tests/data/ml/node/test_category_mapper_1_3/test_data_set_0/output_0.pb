@@ -1,0 +1,1 @@
+2w412_Unused2_Unused2_Unused2_Unused2_Unused

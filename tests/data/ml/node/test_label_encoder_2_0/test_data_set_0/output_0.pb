@@ -1,0 +1,1 @@
+2_Unused2_Unused2_Unused2_Unused2_Unused2w62_Unused2_Unused

@@ -1,0 +1,1 @@
+2w42_Unused2w192w192w312_Unused2w312_Unused

@@ -1,0 +1,1 @@
+2_Unused2_Unused2w352w352_Unused2w352_Unused2_Unused
