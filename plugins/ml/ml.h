@@ -3,6 +3,8 @@
 #ifndef TENON_ML_H
 #define TENON_ML_H
 
+#include "compat.h"
+
 #include "tenon/helper/args.h"
 #include "tenon/helper/attrs.h"
 #include "tenon/helper/diag.h"
@@ -28,7 +30,7 @@
 struct tn__ml {
     const struct tn_host *host;
     enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
-    bool compat_ort; /* config key "compat": where two answers are known */
+    enum tn_compat compat;   /* the config key "compat" */
     struct tn_tables tables; /* of all families */
 };
 

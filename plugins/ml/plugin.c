@@ -6,21 +6,22 @@
 
 static const struct tn_family *const families[] = {TN_ML_FAMILIES(TN_FAMILY_ADDRESS)};
 
-/* Option ml.compat: onnx (the default) or ort. */
-static tn_status read_compat(
-    const struct tn_host *host, bool *out_ort, struct tn_diag *diag) {
-    const char *compat = host->config(host->self, "compat");
-    *out_ort = compat && strcmp(compat, "ort") == 0;
-    if (!compat || *out_ort || strcmp(compat, "onnx") == 0) return TN_OK;
-    return tn_fail(
-        diag, TN_INVALID_ARGUMENT, "ml.compat is '%s', expected onnx or ort", compat);
-}
-
 static void ml_shutdown(void *state) {
     struct tn__ml *ml = state;
     if (!ml) return;
     tn_tables_free(ml->host, &ml->tables);
     ml->host->free(ml->host->self, ml);
+}
+
+static tn_status choose_compat(
+    const struct tn_host *host, enum tn_compat *out, struct tn_diag *diag) {
+    const char *wanted = host->config(host->self, "compat");
+    *out = TN_COMPAT_ONNX;
+    if (!wanted || strcmp(wanted, "onnx") == 0) return TN_OK;
+    *out = TN_COMPAT_ORT;
+    if (strcmp(wanted, "ort") == 0) return TN_OK;
+    return tn_fail(
+        diag, TN_INVALID_ARGUMENT, "compat is '%s', expected onnx or ort", wanted);
 }
 
 static tn_status ml_init(
@@ -31,7 +32,7 @@ static tn_status ml_init(
     memset(ml, 0, sizeof *ml);
     ml->host = host;
     tn_status status = tn_isa_choose(host, &ml->isa, diag);
-    if (status == TN_OK) status = read_compat(host, &ml->compat_ort, diag);
+    if (status == TN_OK) status = choose_compat(host, &ml->compat, diag);
     if (status == TN_OK)
         status = tn_tables_collect(host, families, TN_COUNT(families), &ml->tables, diag);
     if (status != TN_OK) {

@@ -186,7 +186,7 @@ static tn_status make_keys(struct encoder *self, const struct list *keys,
 
 static enum tn__repeated repeated_keys(const struct tn_kernel_ctx *ctx) {
     const struct tn__ml *ml = ctx->plugin_state;
-    return ml->compat_ort ? TN__FIRST_WINS : TN__LAST_WINS;
+    return ml->compat == TN_COMPAT_ORT ? TN__FIRST_WINS : TN__LAST_WINS;
 }
 
 static tn_status start_encoder(const struct tn_kernel_ctx *ctx, const struct list *keys,

@@ -181,7 +181,7 @@ static tn_status fill(
     int32_t dtype = x->dtype == TN_FLOAT ? TN_FLOAT : TN_DOUBLE;
     int64_t cols = x->rank > 0 ? x->dims[x->rank - 1] : TN_DIM_UNKNOWN;
     TN_TRY(read(ctx->node, cols, &self->m, ctx->diag));
-    self->m.ort = ((const struct tn__ml *)ctx->plugin_state)->compat_ort;
+    self->m.ort = ((const struct tn__ml *)ctx->plugin_state)->compat == TN_COMPAT_ORT;
     TN_TRY(make_bias(self, dtype, ctx->diag));
     return tn__weights_pack(&self->weights, ctx->host, self->m.coefficients.v,
         (uint64_t)self->m.features, (uint64_t)self->m.scores, dtype, ctx->diag);
