@@ -246,6 +246,52 @@ static void leave(struct walker *w) {
     w->depth--;
 }
 
+/* Copies the values of n elements of an unpacked list, each after a tag of tag_size bytes. */
+static void put_values(struct walker *w, const uint8_t *first, uint64_t n,
+    uint64_t tag_size, unsigned wire) {
+    enum { ROOM = 4096, MOST_BYTES = 10 };
+    char room[ROOM + MOST_BYTES];
+    uint64_t used = 0;
+    const uint8_t *at = first;
+    for (uint64_t i = 0; i < n; i++) {
+        at += tag_size;
+        uint64_t size = wire == WIRE_FIXED32 ? 4 : 8;
+        if (wire == WIRE_VARINT)
+            for (size = 1; at[size - 1] >= 0x80;)
+                size++;
+        memcpy(room + used, at, size);
+        at += size;
+        used += size;
+        if (used < ROOM) continue;
+        tn__text_append(&w->skeleton, room, used);
+        used = 0;
+    }
+    tn__text_append(&w->skeleton, room, used);
+}
+
+/* The rest of a list of numbers whose first element was just read and that is written
+ * element by element, as most files have it: the skeleton gets it packed, since the parser
+ * spends forty bytes and two passes on every element that has a tag of its own. */
+static tn_status take_list(struct walker *w, const ProtobufCFieldDescriptor *field,
+    unsigned wire, const uint8_t *tag_at, uint64_t tag_size, uint64_t first_size) {
+    struct frame *f = top(w);
+    uint32_t *count = &f->counts[field - f->type->fields];
+    uint64_t n = 1, total = first_size, size;
+    const uint8_t *content;
+    while (
+        (uint64_t)(f->end - w->at) > tag_size && memcmp(w->at, tag_at, tag_size) == 0) {
+        w->at += tag_size;
+        if (*count != UINT32_MAX) ++*count;
+        TN_TRY(skip_value(w, field, wire, &content, &size));
+        total += size;
+        n++;
+    }
+    put_varint(w, (uint64_t)field->id << 3 | WIRE_BYTES);
+    put_varint(w, total);
+    put_values(w, tag_at, n, tag_size, wire);
+    return TN_OK;
+}
+
 /* One known field: checks it, then enters it, keeps its place or copies it. */
 static tn_status take_field(struct walker *w, const ProtobufCFieldDescriptor *field,
     unsigned wire, const uint8_t *tag_at) {
@@ -274,6 +320,8 @@ static tn_status take_field(struct walker *w, const ProtobufCFieldDescriptor *fi
     if (field->type == PROTOBUF_C_TYPE_STRING && memchr(content, 0, size))
         return fail(w, field, TN_RULE_WIRE_NUL, "the string holds a NUL byte");
     if (is_payload(f->type, field, packed)) return keep_payload(w, field, content, size);
+    if (wire != WIRE_BYTES && field->label == PROTOBUF_C_LABEL_REPEATED)
+        return take_list(w, field, wire, tag_at, (uint64_t)(content - tag_at), size);
     if (wire == WIRE_BYTES) w->structure += sizeof(void *) * 2;
     tn__text_append(&w->skeleton, (const char *)tag_at, (uint64_t)(w->at - tag_at));
     return TN_OK;

@@ -55,6 +55,8 @@ static const struct {
         "t: byte 8, in graph.initializer[0].int64_data[0]: a packed list of 2 bytes ends inside a number; the file is damaged"},
     {TN_RULE_WIRE_TRUNCATED, 11, "\x3a\x09\x2a\x07\x22\x05" "12345", /* initializer.float_data */
         "t: byte 11, in graph.initializer[0].float_data[0]: a packed list of 5 bytes ends inside a number; the file is damaged"},
+    {TN_RULE_WIRE_TRUNCATED, 11, "\x3a\x09\x2a\x07\x38\x01\x38\x80\x01\x38\x80", /* … not packed */
+        "t: byte 10, in graph.initializer[0].int64_data[2]: the data ends inside a number; the file is cut short or damaged"},
     {TN_RULE_WIRE_PARSE, 18, "\x3a\x10\x2a\x0e\x0a\x0c\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
         "t: the parser refuses the message; the file is damaged"}, /* a long number in a packed list */
     /* clang-format on */
@@ -105,6 +107,47 @@ START_TEST(tensor_data_is_not_copied) {
     ck_assert_uint_eq(payloads.items[0].raw_size, sizeof data);
     ck_assert(!((const Onnx__TensorProto *)message)->has_raw_data);
     ck_assert_uint_eq(((const Onnx__TensorProto *)message)->payload, 1);
+    tn__arena_destroy(arena);
+    bytes_free(&bytes);
+}
+END_TEST
+
+/* Numbers that each have a tag, other fields between them and none at the end. */
+START_TEST(lists_written_element_by_element_are_whole) {
+    static const unsigned char minus_one[] = {
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
+    enum { MANY = 3000 };
+    static const float floats[] = {1.5f, -2.5f, 0.0f};
+    struct bytes bytes = {0};
+    struct tn_diag diag = {0};
+    struct tn_arena *arena = tn__arena_create();
+    struct tn__payloads payloads = {0};
+    ProtobufCMessage *message;
+    for (int i = 0; i < MANY; i++) {
+        bytes_put_varint(&bytes, 8 << 3); /* ints */
+        bytes_put_varint(&bytes, (uint64_t)i * 5);
+    }
+    bytes_put_varint(&bytes, 8 << 3);
+    bytes_put(&bytes, minus_one, sizeof minus_one);
+    bytes_put_field(&bytes, 1, "name", 4);
+    for (int i = 0; i < 3; i++) {
+        bytes_put_varint(&bytes, 7 << 3 | 5); /* floats */
+        bytes_put(&bytes, &floats[i], sizeof *floats);
+    }
+    bytes_put_varint(&bytes, 8 << 3);
+    bytes_put_varint(&bytes, 77);
+    assert_ok(tn__wire_parse(arena, &onnx__attribute_proto__descriptor, bytes.data,
+                  bytes.size, "t", &message, &payloads, &diag),
+        diag);
+    const Onnx__AttributeProto *attr = (const Onnx__AttributeProto *)message;
+    ck_assert_uint_eq(attr->n_ints, MANY + 2);
+    for (int i = 0; i < MANY; i++)
+        ck_assert_int_eq(attr->ints[i], i * 5);
+    ck_assert_int_eq(attr->ints[MANY], -1);
+    ck_assert_int_eq(attr->ints[MANY + 1], 77);
+    ck_assert_uint_eq(attr->n_floats, 3);
+    ck_assert_int_eq(memcmp(attr->floats, floats, sizeof floats), 0);
+    ck_assert_str_eq(attr->name, "name");
     tn__arena_destroy(arena);
     bytes_free(&bytes);
 }
@@ -220,6 +263,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, malformed_bytes_are_named_by_rule_offset_and_path);
     tcase_add_test(tests, unknown_fields_are_dropped);
     tcase_add_test(tests, tensor_data_is_not_copied);
+    tcase_add_test(tests, lists_written_element_by_element_are_whole);
     tcase_add_test(tests, a_payload_number_in_the_file_is_ignored);
     tcase_add_test(tests, messages_nest_at_most_100_deep);
     tcase_add_test(tests, an_empty_message_parses);
