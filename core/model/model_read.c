@@ -48,23 +48,29 @@ tn_status tn__read_opsets(struct tn__reader *r, Onnx__OperatorSetIdProto *const 
             "the %s imports %zu opsets, at most %d are supported", what, n, MAX_OPSETS);
     struct tn__opset *opsets = tn__arena_array(r->arena, n, sizeof *opsets);
     if (!opsets) return tn__fail_memory(diag, "opsets", n * sizeof *opsets);
+    uint32_t count = 0;
     for (size_t i = 0; i < n; i++) {
         const char *domain = tn__domain_name(protos[i]->domain);
+        bool again = false;
         if (protos[i]->version < 1 || protos[i]->version > INT32_MAX)
             return tn__fail_rule(diag, TN_RULE_OPSET_VERSION,
                 "the %s imports version %lld of domain '%.120s', expected 1 to %d", what,
                 (long long)protos[i]->version, domain[0] ? domain : "ai.onnx", INT32_MAX);
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(opsets[j].domain, domain) == 0)
+        for (uint32_t j = 0; j < count; j++) {
+            if (strcmp(opsets[j].domain, domain) != 0) continue;
+            if (opsets[j].version != protos[i]->version)
                 return tn__fail_rule(diag, TN_RULE_OPSET_TWICE,
-                    "the %s imports domain '%.120s' twice", what,
-                    domain[0] ? domain : "ai.onnx");
+                    "the %s imports domain '%.120s' at two versions, %lld and %lld", what,
+                    domain[0] ? domain : "ai.onnx", (long long)opsets[j].version,
+                    (long long)protos[i]->version);
+            again = true; /* some converters repeat themselves */
         }
-        TN_TRY(copy_text(r, domain, &opsets[i].domain, diag));
-        opsets[i].version = protos[i]->version;
+        if (again) continue;
+        TN_TRY(copy_text(r, domain, &opsets[count].domain, diag));
+        opsets[count++].version = protos[i]->version;
     }
     *out = opsets;
-    *out_n = (uint32_t)n;
+    *out_n = count;
     return TN_OK;
 }
 

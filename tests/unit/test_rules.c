@@ -87,7 +87,7 @@ static const struct rule_case cases[] = {
         "the model imports version 2147483648 of domain 'ai.onnx', expected 1 to 2147483647"},
     {TN_RULE_OPSET_TWICE, TN_INVALID_MODEL, false,
         "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx\" : 16]> g (float[2] x) => (float[2] y) { y = F(x) }", NULL,
-        "the model imports domain 'ai.onnx' twice"},
+        "the model imports domain 'ai.onnx' at two versions, 17 and 16"},
     {TN_RULE_METADATA_TWICE, TN_INVALID_MODEL, false,
         "<ir_version: 8, opset_import: [\"\" : 17], metadata_props: [\"k\": \"1\", \"j\": \"2\", \"k\": \"3\"]>"
         " g (float[2] x) => (float[2] y) { y = F(x) }", NULL,
@@ -242,6 +242,20 @@ START_TEST(what_is_tolerated_gives_one_warning_a_rule) {
 }
 END_TEST
 
+/* skl2onnx writes the same import twice. */
+START_TEST(a_domain_imported_again_at_its_version_is_one_import) {
+    static const char text[] = "<ir_version: 8, opset_import: [\"ai.onnx.ml\" : 1, \"\" "
+                               ": 17, \"ai.onnx\" : 17]> "
+                               "g (float[2] x) => (float[2] y) { y = F(x) }";
+    struct tn_diag diag = {0};
+    struct tn__model *model = NULL;
+    assert_ok(tn__text_read_model(text, sizeof text - 1, NULL, &model, &diag), diag);
+    ck_assert_uint_eq(model->n_opsets, 2);
+    ck_assert_int_eq(model->opsets[1].version, 17);
+    tn__model_destroy(model);
+}
+END_TEST
+
 START_TEST(limits_are_named) {
     static const char deep[] =
         HEAD "g (float[2] x) => (float[2] y) { y = F <b: graph = s () => (z) {"
@@ -315,6 +329,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, every_rule_of_these_groups_is_tested);
     tcase_add_test(tests, rule_numbers_are_unique_and_have_a_text);
     tcase_add_test(tests, what_is_tolerated_gives_one_warning_a_rule);
+    tcase_add_test(tests, a_domain_imported_again_at_its_version_is_one_import);
     tcase_add_test(tests, limits_are_named);
     tcase_add_test(tests, calls_nest_at_most_100_deep);
     tcase_add_test(tests, a_failure_names_node_operator_and_tensor);
