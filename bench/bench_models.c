@@ -139,7 +139,8 @@ static void print_row(
 /* Largest difference of the first 1000 elements of output 0, when it is float. */
 static double difference(struct rival *const rivals[2], struct tn_session *session) {
     const struct tn_io *io = tn_session_io(session, TN_OUTPUT, 0);
-    const float *a = rival_tenon.output(rivals[0]), *b = rival_ort.output(rivals[1]);
+    const float *a = rival_tenon.output(rivals[0], 0),
+                *b = rival_ort.output(rivals[1], 0);
     uint64_t n = 1;
     double worst = 0;
     for (int32_t i = 0; i < io->type.rank; i++)

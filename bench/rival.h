@@ -24,8 +24,8 @@ struct rival_face {
     struct rival *(*open)(const char *model, unsigned threads, const char *library);
     bool (*bind)(struct rival *rival, const struct rival_inputs *inputs);
     bool (*run)(struct rival *rival);
-    /* Output 0 as floats, borrowed until the next run; NULL when there is none. */
-    const float *(*output)(struct rival *rival);
+    /* An output as floats, borrowed until the next run; NULL when there is none. */
+    const float *(*output)(struct rival *rival, uint32_t index);
     void (*close)(struct rival *rival);
 };
 

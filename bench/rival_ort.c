@@ -90,9 +90,9 @@ static bool ort_bind(struct rival *rival, const struct rival_inputs *inputs) {
     return ort_run(rival);
 }
 
-static const float *ort_output(struct rival *rival) {
+static const float *ort_output(struct rival *rival, uint32_t index) {
     void *data = NULL;
-    return good(CALL(ORT_GET_TENSOR_DATA, ort_get_data_fn)(rival->outputs[0], &data))
+    return good(CALL(ORT_GET_TENSOR_DATA, ort_get_data_fn)(rival->outputs[index], &data))
                ? data
                : NULL;
 }

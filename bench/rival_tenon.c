@@ -70,8 +70,8 @@ static bool tenon_bind(struct rival *rival, const struct rival_inputs *inputs) {
     return tenon_run(rival);
 }
 
-static const float *tenon_output(struct rival *rival) {
-    const struct tn_value_ref *value = tn_context_output(rival->context, 0);
+static const float *tenon_output(struct rival *rival, uint32_t index) {
+    const struct tn_value_ref *value = tn_context_output(rival->context, index);
     return value && value->kind == TN_KIND_TENSOR ? value->as.tensor->data : NULL;
 }
 
