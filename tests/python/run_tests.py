@@ -13,7 +13,11 @@ def main():
         return 77
     path = pathlib.Path(sys.argv[1]).resolve()
     sys.path.insert(0, str(path.parent))
-    suite = unittest.defaultTestLoader.loadTestsFromName(path.stem)
+    try:
+        suite = unittest.defaultTestLoader.loadTestsFromName(path.stem)
+    except unittest.SkipTest as reason:
+        print(f"skipped: {reason}")
+        return 77
     result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout).run(suite)
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
     skipped = len(result.skipped)

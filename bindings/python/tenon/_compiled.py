@@ -40,7 +40,8 @@ def _type_text(t: s.Type) -> str:
 
 def _node_arg(io: s.Io) -> NodeArg:
     shape: list[int | str | None] = []
-    for i in range(max(io.type.rank, 0)):
+    tensor = io.type.kind in (s.TENSOR, s.OPTIONAL)
+    for i in range(max(io.type.rank, 0) if tensor else 0):
         size, name = io.type.dims[i], io.dim_names[i]
         shape.append(size if size >= 0 else name.decode() if name else None)
     return NodeArg(io.name.decode(), _type_text(io.type), shape)

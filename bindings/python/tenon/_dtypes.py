@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+ml_dtypes: Any = None  # without it such tensors are refused by name
 try:
-    import ml_dtypes
-except ImportError:  # then such tensors are refused by name
-    ml_dtypes = None
+    import ml_dtypes as _ml_dtypes
+    ml_dtypes = _ml_dtypes
+except ImportError:
+    pass
 
 UNDEFINED, STRING = 0, 8
 

@@ -37,8 +37,8 @@ _EMPTY = np.zeros(0, np.uint8)
 def _bytes_at(at: int, size: int, owner: Any) -> Any:
     if not size:
         return _EMPTY
-    memory = (c.c_char * size).from_address(at)
-    memory.owner = owner
+    memory: Any = (c.c_char * size).from_address(at)
+    memory.owner = owner  # an array over this memory keeps it, and so the owner
     return memory
 
 
@@ -46,7 +46,7 @@ def _strings(at: int, shape: tuple[int, ...]) -> np.ndarray:
     n = int(np.prod(shape, dtype=np.int64))
     out = np.empty(n, object)
     if n:
-        rows = np.frombuffer((c.c_char * (16 * n)).from_address(at), np.uint64).reshape(n, 2)
+        rows = np.frombuffer(_bytes_at(at, 16 * n, None), np.uint64).reshape(n, 2)
         for i, (data, size) in enumerate(rows.tolist()):
             out[i] = c.string_at(data, size).decode("utf-8", "replace") if size else ""
     return out.reshape(shape)

@@ -34,13 +34,12 @@ def read_report(report: Callable[..., int], *arguments: Any) -> Any:
     """A report of the library, parsed."""
     pieces: list[bytes] = []
 
-    @s.WriteFn
     def write(_arg: Any, text: int, size: int) -> int:
         pieces.append(c.string_at(text, size))
         return 0
 
     diag = s.Diag()
-    check(report(*arguments, write, None, c.byref(diag)), diag)
+    check(report(*arguments, s.WriteFn(write), None, c.byref(diag)), diag)
     return b"".join(pieces).decode(errors="replace")
 
 

@@ -7,6 +7,8 @@ Every exception of a failed call is a TenonError with the parts of the diagnosis
 from __future__ import annotations
 
 import ctypes as c
+import re
+from typing import Mapping
 
 from ._structs import Diag
 
@@ -96,10 +98,21 @@ _CLASSES: dict[int, type[TenonError]] = {
     6: LimitExceeded, 7: EPFail, 8: Fail, 9: Fail, 10: DeadlineExceeded, 11: EngineError}
 
 
-def error_of(diag: Diag, status: int, classes: dict[int, type[TenonError]] | None = None
+# What onnxruntime raises for models that break some loader rules (core/model/rules.inc).
+_RULES: dict[int, type[TenonError]] = {
+    **dict.fromkeys(range(100, 200), InvalidProtobuf),
+    201: Fail, 307: Fail, 311: InvalidArgument, 312: Fail}
+
+
+_VERSIONED = re.compile(rb"-\d+$")
+
+
+def error_of(diag: Diag, status: int, classes: Mapping[int, type[TenonError]] | None = None
              ) -> TenonError:
     """The exception of a failed call; clears the diagnosis for the next one."""
-    kind = (classes or {}).get(status) or _CLASSES.get(status, Fail)
+    kind = _RULES.get(diag.rule) or (classes or {}).get(status) or _CLASSES.get(status, Fail)
+    if kind is NotImplemented and diag.op and not _VERSIONED.search(diag.op):
+        kind = InvalidGraph  # no plugin knows such an operator, in any version
     error = kind(diag.message.decode(errors="replace") or f"status {status}")
     error.code, error.rule = status, diag.rule
     for part in ("node", "op", "tensor", "plugin"):

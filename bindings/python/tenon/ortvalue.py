@@ -265,7 +265,7 @@ class IOBinding:
 
     def _run(self, options: Any) -> None:
         if not self._places:
-            raise RuntimeError("no output is bound: bind at least one")
+            raise ValueError("no output is bound; bind at least one")
         numbers = self._model.numbers_of(list(self._places))
         places = list(self._places.values())
 
@@ -294,5 +294,5 @@ def _over_memory(pointer: int, shape: tuple[int, ...], element_type: Any) -> Ort
     number = _dtypes.number_of(element_type)
     dtype = _dtypes.numpy_of(number)
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    memory = (c.c_char * size).from_address(pointer) if size else b""
+    memory: Any = (c.c_char * size).from_address(pointer) if size else b""
     return OrtValue(np.ndarray(shape, dtype, memory), number)

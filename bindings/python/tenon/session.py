@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Mapping, Sequence
 
-from ._compiled import NodeArg, Source  # noqa: F401
+from ._compiled import NodeArg, Source
 from ._runtime import RUNTIME_KEYS, shared_runtime
 from .errors import TenonError
 from .model import Model
@@ -244,7 +244,7 @@ class InferenceSession:
             return ""
         self._profiling = False
         now = time.localtime()
-        name = f"{self._prefix}{time.strftime('%Y-%m-%d_%H-%M-%S', now)}_{os.getpid()}.json"
+        name = f"{self._prefix}_{time.strftime('%Y-%m-%d_%H-%M-%S', now)}_{os.getpid()}.json"
         with open(name, "w", encoding="utf-8") as file:
             json.dump(self._model.trace(), file)
         return name

@@ -11,4 +11,5 @@ from ..options import RunOptions, SessionOptions  # noqa: F401
 from ..ortvalue import OrtValue  # noqa: F401
 from ..process import get_build_info, get_device, get_version_string  # noqa: F401
 from ..providers import get_all_providers, get_available_providers  # noqa: F401
-from ..session import ModelMetadata, NodeArg  # noqa: F401
+from .._compiled import NodeArg  # noqa: F401
+from ..session import ModelMetadata  # noqa: F401
