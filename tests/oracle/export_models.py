@@ -2,7 +2,7 @@
 """Exports models from PyTorch by both exporters at opsets 11, 13, 17 and the newest, and
 compares Tenon's outputs with PyTorch's for several batch sizes, within 1e-4.
 
-    LIBTENON=.../libtenon.so TENON_PLUGIN_PATH=... export_models.py [--models lstm,unet]
+    PYTHONPATH=bindings/python LIBTENON=.../libtenon.so TENON_PLUGIN_PATH=... export_models.py [--models lstm,unet]
         [--fixtures DIR]
 
 --fixtures writes the small ones with inputs and PyTorch's outputs as .npy for tests/e2e. Exits
@@ -24,7 +24,7 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
-import tenon_ctypes
+import tenon
 
 warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
@@ -268,7 +268,7 @@ def main():
     parser.add_argument("--fixtures", type=pathlib.Path)
     args = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
-    bad, runtime = 0, tenon_ctypes.Runtime()
+    bad = 0
     for name in args.models.split(","):
         net, shape = MODELS[name]()
         net = net.eval()
@@ -283,11 +283,10 @@ def main():
             worst = 0.0
             try:
                 for level in ("none", "all"):
-                    session = tenon_ctypes.Session(runtime, model, level=level)
+                    session = tenon.Model(model, {"level": level})
                     for x, y in pairs:
                         worst = max(worst, float(np.abs(session.run({"x": x})[0] - y).max()))
-                    session.close()
-            except tenon_ctypes.TenonError as error:
+            except tenon.TenonError as error:
                 worst = float("inf")
                 print(f"    {error}")
             print(f"{name} {opset} (opset {onnx.load_from_string(model).opset_import[0].version}): "
