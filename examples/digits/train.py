@@ -36,20 +36,29 @@ def train(x, y):
     return model.eval()
 
 
-def main():
-    torch.set_num_threads(1)
+def digits():
+    """Images to train on, images to test with, their digits: x, x, y, y."""
     data = load_digits()
     images = (data.data / 16).astype(np.float32)
-    x_train, x_test, y_train, y_test = train_test_split(
+    return train_test_split(
         images, data.target.astype(np.int64), test_size=540, random_state=0, stratify=data.target)
+
+
+def export(model, image, path):
+    torch.onnx.export(
+        model, (torch.from_numpy(image),), str(path), opset_version=13,
+        input_names=["image"], output_names=["scores"], dynamo=False,
+        dynamic_axes={"image": {0: "batch"}, "scores": {0: "batch"}})
+
+
+def main():
+    torch.set_num_threads(1)
+    x_train, x_test, y_train, y_test = digits()
     model = train(torch.from_numpy(x_train), torch.from_numpy(y_train))
     with torch.no_grad():
         scores = model(torch.from_numpy(x_test)).numpy()
     print(f"accuracy {np.mean(scores.argmax(1) == y_test):.4f}")
-    torch.onnx.export(
-        model, (torch.from_numpy(x_test[:1]),), str(HERE / "digits.onnx"), opset_version=13,
-        input_names=["image"], output_names=["scores"], dynamo=False,
-        dynamic_axes={"image": {0: "batch"}, "scores": {0: "batch"}})
+    export(model, x_test[:1], HERE / "digits.onnx")
     np.save(HERE / "images.npy", x_test)
     np.save(HERE / "scores.npy", scores)
     np.save(HERE / "labels.npy", y_test)
