@@ -34,6 +34,7 @@ struct tn_session {
     struct tn__plan *spare;     /* what contexts go on with when a provider failed */
     char run_failure[TN_DIAG_MESSAGE_SIZE + 128]; /* the first such failure */
     struct tn_arena *arena;                       /* of the descriptions below */
+    const struct tn_session_options *given;       /* until it is created */
     struct tn__io_list io[3];
     uint32_t *externals; /* number of an input (then overridable) → external */
     struct tn_model_info info;

@@ -120,6 +120,36 @@ static void note_facts(struct tn_session *session) {
     }
 }
 
+static tn_status read_weights(const struct tn_session *session,
+    struct tn__load_options *out, struct tn_diag *diag) {
+    const struct tn_session_options *given = session->given;
+    if (!given || !TN_HAS(given, n_weights)) return TN_OK;
+    for (uint64_t i = 0; i < given->n_weights; i++) {
+        if (!given->weights || !given->weights[i].name || !given->weights[i].tensor)
+            return tn_fail(diag, TN_INVALID_ARGUMENT,
+                "weights %llu of the session options have no name or no tensor",
+                (unsigned long long)i);
+    }
+    out->weights = given->weights;
+    out->n_weights = given->n_weights;
+    return TN_OK;
+}
+
+/* Each of the caller's weights must have found its initializer. */
+static tn_status check_weights(const struct tn_graph *g,
+    const struct tn__load_options *options, struct tn_diag *diag) {
+    for (uint64_t i = 0; i < options->n_weights; i++) {
+        const char *name = options->weights[i].name;
+        tn_value_id v = tn__graph_find(g, name);
+        if (v == TN_NO_ID || !(tn__value_at(g, v)->flags & TN_VALUE_INITIALIZER))
+            return tn_fail(diag, TN_INVALID_ARGUMENT,
+                "weights are given for '%.120s', but the model has no initializer of "
+                "that name",
+                name);
+    }
+    return TN_OK;
+}
+
 static tn_status load_model(
     struct tn_session *session, const struct tn_model *source, struct tn_diag *diag) {
     const struct tn__conf *conf = session->conf;
@@ -129,7 +159,9 @@ static tn_status load_model(
         .max_total_bytes = (uint64_t)tn__conf_int(conf, "limits.weight_bytes"),
         .max_nodes = (uint32_t)tn__conf_int(conf, "limits.nodes"),
         .max_depth = (uint32_t)tn__conf_int(conf, "limits.depth")};
+    TN_TRY(read_weights(session, &options, diag));
     TN_TRY(tn__model_load(source, &options, &session->model, diag));
+    TN_TRY(check_weights(session->model->graph, &options, diag));
     note_facts(session);
     return TN_OK;
 }
@@ -258,6 +290,7 @@ tn_status tn_session_create(struct tn_runtime *runtime, const struct tn_model *m
     if (!session) return tn__fail_memory(diag, "a session", sizeof *session);
     session->runtime = runtime;
     pthread_mutex_init(&session->spare_lock, NULL);
+    session->given = options;
     session->arena = tn__arena_create();
     tn_status status = session->arena ? TN_OK : tn__fail_memory(diag, "a session", 4096);
     if (status == TN_OK)
@@ -268,6 +301,7 @@ tn_status tn_session_create(struct tn_runtime *runtime, const struct tn_model *m
         tn_session_destroy(session);
         return status;
     }
+    session->given = NULL;
     *out = session;
     return TN_OK;
 }

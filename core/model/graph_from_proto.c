@@ -1,5 +1,6 @@
 /* Graphs: names first (inputs, initializers, what nodes produce), then nodes, so that they
  * may come in any order; subgraphs while their node is read. */
+#include "core/base/checked.h"
 #include "core/model/reader.h"
 
 #include <string.h>
@@ -170,6 +171,48 @@ static void drop_initialized_inputs(struct tn__reader *r, struct tn_graph *g) {
     g->n_inputs = kept;
 }
 
+/* The caller's weights of a name in the main graph. */
+static const struct tn_tensor *find_weights(
+    const struct tn__reader *r, const struct tn_graph *g, const char *name) {
+    for (uint64_t i = 0; !g->parent && !r->function && i < r->limits.n_weights; i++) {
+        if (strcmp(r->limits.weights[i].name, name) == 0)
+            return r->limits.weights[i].tensor;
+    }
+    return NULL;
+}
+
+/* Weights of the caller, in place: what they are must be what the model says. */
+static tn_status take_weights(struct tn__reader *r, const Onnx__TensorProto *proto,
+    const struct tn_tensor *weights, struct tn_tensor *out, struct tn_diag *diag) {
+    uint64_t bytes, item = tn_dtype_bits(weights->dtype) / 8;
+    bool same = weights->dtype == proto->data_type && weights->rank == proto->n_dims &&
+                (!weights->rank || weights->dims) && !weights->strides &&
+                weights->space == 0;
+    for (size_t i = 0; same && i < proto->n_dims; i++)
+        same = weights->dims[i] == proto->dims[i];
+    if (!same)
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "the weights given for initializer '%.120s' are not a dense tensor of its "
+            "element type and shape",
+            tn__text_or_empty(proto->name));
+    if (item > 8) item = 8;
+    if (!tn_tensor_bytes(weights->dtype, weights->dims, weights->rank, &bytes) ||
+        weights->size < bytes || (bytes && !weights->data) ||
+        (item > 1 && (uintptr_t)weights->data % item != 0))
+        return tn_fail(diag, TN_INVALID_ARGUMENT,
+            "the weights given for initializer '%.120s' are too few, or not aligned to "
+            "their elements",
+            tn__text_or_empty(proto->name));
+    *out = (struct tn_tensor){.data = weights->data,
+        .size = bytes,
+        .dtype = weights->dtype,
+        .rank = weights->rank,
+        .flags = TN_TENSOR_CONST};
+    if (!weights->rank) return TN_OK;
+    out->dims = tn__arena_copy(r->arena, weights->dims, weights->rank * sizeof(int64_t));
+    return out->dims ? TN_OK : tn__fail_memory(diag, "initializers", weights->rank * 8);
+}
+
 static tn_status read_initializers(struct tn__reader *r, struct tn_graph *g,
     const Onnx__GraphProto *proto, struct tn_diag *diag) {
     size_t n = proto->n_initializer + proto->n_sparse_initializer;
@@ -177,8 +220,11 @@ static tn_status read_initializers(struct tn__reader *r, struct tn_graph *g,
     if (!tensors) return tn__fail_memory(diag, "initializers", n * sizeof *tensors);
     for (size_t i = 0; i < proto->n_initializer; i++, tensors++) {
         const Onnx__TensorProto *t = proto->initializer[i];
-        TN_TRY(tn__read_tensor(r, t, tensors, diag));
-        TN_TRY(initialize(r, g, tn__text_or_empty(t->name), tensors, diag));
+        const char *name = tn__text_or_empty(t->name);
+        const struct tn_tensor *weights = find_weights(r, g, name);
+        TN_TRY(weights ? take_weights(r, t, weights, tensors, diag)
+                       : tn__read_tensor(r, t, tensors, diag));
+        TN_TRY(initialize(r, g, name, tensors, diag));
     }
     for (size_t i = 0; i < proto->n_sparse_initializer; i++, tensors++) {
         const Onnx__SparseTensorProto *s = proto->sparse_initializer[i];

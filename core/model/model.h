@@ -21,9 +21,11 @@ struct tn__load_options {
     bool verify_checksums;   /* of external data files that state one; reads them whole */
     uint64_t max_file_bytes; /* of all limits: 0 is the built-in one (tn__load_limits) */
     uint64_t max_tensor_bytes;
-    uint64_t max_total_bytes; /* of all constant tensors */
-    uint32_t max_nodes;       /* of all graphs together */
-    uint32_t max_depth;       /* subgraphs within subgraphs */
+    uint64_t max_total_bytes;         /* of all constant tensors */
+    uint32_t max_nodes;               /* of all graphs together */
+    uint32_t max_depth;               /* subgraphs within subgraphs */
+    const struct tn_weights *weights; /* instead of initializers of the main graph */
+    uint64_t n_weights;
 };
 
 /* Loads a model: every graph built, checked against the loader rules, sorted; nothing is

@@ -212,6 +212,52 @@ START_TEST(the_callers_word_ends_runs) {
 }
 END_TEST
 
+/* ---- weights of the caller ------------------------------------------------------------ */
+
+static const char weighted[] = "<ir_version: 10, opset_import: [\"\" : 18]> "
+                               "g (float[2] x) => (float[2] y) <float[2] w = "
+                               "[\"location\": \"nowhere.bin\"]> { y = Add (x, w) }";
+
+static tn_status open_weighted(const char *name, const struct tn_tensor *tensor) {
+    struct tn_model model = {.data = weighted, .size = strlen(weighted)};
+    struct tn_weights weights = {name, tensor};
+    struct tn_session_options options = {
+        .struct_size = TN_SESSION_OPTIONS_SIZE, .weights = &weights, .n_weights = 1};
+    return tn_session_create(runtime, &model, &options, &session, &diag);
+}
+
+START_TEST(weights_of_the_caller_need_no_file) {
+    struct vector x, w;
+    fill(&x, 2, (float[]){1, 2});
+    fill(&w, 2, (float[]){10, 20});
+    assert_ok(open_weighted("w", &w.tensor), diag);
+    assert_ok(tn_context_create(session, &context, &diag), diag);
+    assert_ok(tn_context_set_input(context, 0, &x.ref, &diag), diag);
+    assert_ok(tn_context_run(context, NULL, &diag), diag);
+    const float *y = tn_context_output(context, 0)->as.tensor->data;
+    ck_assert(y[0] == 11 && y[1] == 22);
+}
+END_TEST
+
+START_TEST(weights_that_do_not_fit_are_refused) {
+    struct vector w;
+    fill(&w, 2, (float[]){10, 20});
+    assert_fails(open_weighted(NULL, &w.tensor), diag, TN_INVALID_ARGUMENT, "no name");
+    assert_fails(open_weighted("w", NULL), diag, TN_INVALID_ARGUMENT, "no tensor");
+    w.tensor.dims = NULL;
+    assert_fails(open_weighted("w", &w.tensor), diag, TN_INVALID_ARGUMENT, "shape");
+    fill(&w, 3, (float[]){10, 20, 30});
+    assert_fails(open_weighted("w", &w.tensor), diag, TN_INVALID_ARGUMENT, "shape");
+    fill(&w, 2, (float[]){10, 20});
+    w.tensor.size = 7;
+    assert_fails(open_weighted("w", &w.tensor), diag, TN_INVALID_ARGUMENT, "too few");
+    w.tensor.size = 8;
+    w.tensor.dtype = TN_INT32;
+    assert_fails(
+        open_weighted("w", &w.tensor), diag, TN_INVALID_ARGUMENT, "element type");
+}
+END_TEST
+
 static void add_tests(TCase *tests) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_call_sets_runs_and_tells_what_is_fixed);
@@ -222,6 +268,8 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, a_sequence_is_taken_whole);
     tcase_add_test(tests, nothing_is_taken_where_nothing_is);
     tcase_add_test(tests, the_callers_word_ends_runs);
+    tcase_add_test(tests, weights_of_the_caller_need_no_file);
+    tcase_add_test(tests, weights_that_do_not_fit_are_refused);
 }
 
 UNIT_MAIN("calls")

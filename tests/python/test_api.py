@@ -97,6 +97,23 @@ class Sessions(unittest.TestCase):
         session.set_providers(["cpu"])
         np.testing.assert_array_equal(session.run(None, {"x": X})[0], np.maximum(X, 0))
 
+    def test_providers_of_the_options(self):
+        devices = [d for d in ort.get_ep_devices() if d.ep_name == "CPUExecutionProvider"]
+        options = ort.SessionOptions()
+        self.assertFalse(options.has_providers())
+        options.add_provider_for_devices(devices, {})
+        self.assertTrue(options.has_providers())
+        self.assertEqual(relu(sess_options=options).get_providers(), ["CPUExecutionProvider"])
+        options.add_provider("TPUExecutionProvider")
+        with self.assertRaisesRegex(state.InvalidArgument, "TPU"):
+            relu(sess_options=options)
+
+    def test_libraries_are_plugins(self):
+        with self.assertRaisesRegex(ort.TenonError, "nowhere.so"):
+            ort.register_execution_provider_library("mine", "/nowhere.so")
+        with self.assertRaises(state.NotImplemented):
+            ort.unregister_execution_provider_library("mine")
+
     def test_who_runs_what(self):
         rows = relu().get_provider_graph_assignment_info()
         self.assertEqual({row.ep_name for row in rows}, {"CPUExecutionProvider"})
@@ -145,6 +162,29 @@ class Sessions(unittest.TestCase):
         options.add_external_initializers_from_files_in_memory(["v.bin"], [data], [len(data)])
         with self.assertRaisesRegex(ort.TenonError, "w.bin"):
             ort.InferenceSession(graph, options)
+
+
+    def test_weights_in_the_place_of_initializers(self):
+        inline = t.model("g (float[2] x) => (float[2] y) <float[2] w = {5, 6}> { y = Add (x, w) }")
+        outside = t.model("g (float[2] x) => (float[2] y) <float[2] w = "
+                          "[\"location\": \"nowhere.bin\"]> { y = Add (x, w) }")
+        x, w = np.zeros(2, np.float32), np.array([1, 2], np.float32)
+        for graph in (inline, outside):
+            for value in (w, ort.OrtValue.ortvalue_from_numpy(w)):
+                options = ort.SessionOptions()
+                options.add_initializer("w", value)
+                session = ort.InferenceSession(graph, options)
+                self.assertEqual(session.run(None, {"x": x})[0].tolist(), [1, 2])
+        options = ort.SessionOptions()
+        options.add_external_initializers(["w"], [w])
+        self.assertEqual(ort.InferenceSession(outside, options).run(None, {"x": x})[0].tolist(),
+                         [1, 2])
+        for name, value in (("v", w), ("x", w), ("y", w), ("w", w[:1]), ("w", w.reshape(1, 2)),
+                            ("w", w.astype(np.float64))):
+            options = ort.SessionOptions()
+            options.add_initializer(name, value)
+            with self.assertRaisesRegex(state.InvalidArgument, f"'{name}'"):
+                ort.InferenceSession(inline, options)
 
 
 class Options(unittest.TestCase):
@@ -204,9 +244,7 @@ class Options(unittest.TestCase):
 
     def test_what_cannot_be_done_is_refused(self):
         options = ort.SessionOptions()
-        for call in (lambda: options.add_initializer("w", None),
-                     lambda: options.add_external_initializers([], []),
-                     lambda: options.add_free_dimension_override_by_denotation("d", 1),
+        for call in (lambda: options.add_free_dimension_override_by_denotation("d", 1),
                      lambda: options.set_provider_selection_policy(
                          ort.OrtExecutionProviderDevicePolicy.PREFER_NPU)):
             with self.assertRaises(state.NotImplemented):

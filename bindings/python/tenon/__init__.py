@@ -19,14 +19,18 @@ from .ortvalue import IOBinding, OrtDevice, OrtValue
 from .process import (disable_telemetry_events, enable_telemetry_events, get_build_info,
                       get_device, get_version_string, set_default_logger_severity,
                       set_default_logger_verbosity, set_seed)
-from .providers import get_all_providers, get_available_providers
+from .providers import (OrtEpDevice, get_all_providers, get_available_providers,
+                        get_ep_devices, register_execution_provider_library,
+                        unregister_execution_provider_library)
 from .session import (InferenceSession, ModelMetadata, OrtEpAssignedNode, OrtEpAssignedSubgraph)
 
 __all__ = [
     "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "IOBinding", "InferenceSession",
     "Model", "ModelMetadata", "NodeArg", "OrtAllocatorType", "OrtDevice", "OrtEpAssignedNode",
-    "OrtEpAssignedSubgraph", "OrtExecutionProviderDevicePolicy", "OrtMemType", "OrtValue",
+    "OrtEpAssignedSubgraph", "OrtEpDevice", "OrtExecutionProviderDevicePolicy", "OrtMemType", "OrtValue",
     "RunOptions", "Runtime", "SessionOptions", "TenonError", "__version__", "default_runtime",
     "disable_telemetry_events", "enable_telemetry_events", "errors", "get_all_providers",
-    "get_available_providers", "get_build_info", "get_device", "get_version_string",
-    "set_default_logger_severity", "set_default_logger_verbosity", "set_seed"]
+    "get_available_providers", "get_build_info", "get_device", "get_ep_devices",
+    "get_version_string", "register_execution_provider_library",
+    "set_default_logger_severity", "set_default_logger_verbosity", "set_seed",
+    "unregister_execution_provider_library"]

@@ -6,8 +6,10 @@ import ctypes as c
 import os
 from typing import Any, Mapping, Union
 
+import numpy as np
+
 from . import _dtypes, _structs as s
-from ._feed import Wanted
+from ._feed import Wanted, fill_tensor
 from ._library import lib
 from ._runtime import Runtime, option_rows
 from .errors import NoSuchFile, error_of
@@ -72,15 +74,31 @@ class Buffers:
         return 0
 
 
+def _weights_rows(weights: Mapping[str, Any], keep: list[Any]) -> c.Array[s.Weights]:
+    """Arrays and OrtValues that take the place of initializers."""
+    rows = (s.Weights * len(weights))()
+    for row, (name, item) in zip(rows, weights.items()):
+        array, number = item._tensor() if hasattr(item, "_tensor") else (item, None)
+        array = np.asarray(array, order="C")
+        tensor = s.Tensor()
+        fill_tensor(tensor, array, _dtypes.number_of(array.dtype) if number is None else number,
+                    keep)
+        row.name, row.tensor = name.encode(), c.pointer(tensor)
+        keep.append(tensor)
+    return rows
+
+
 class Compiled:
     """A session. Contexts and models hold it; it holds what it borrows."""
 
     def __init__(self, source: str | bytes, settings: Mapping[str, str], runtime: Runtime,
-                 base_dir: str | None, buffers: Buffers | None):
+                 base_dir: str | None, buffers: Buffers | None, weights: Mapping[str, Any]):
         self.handle = c.c_void_p()
         self.source, self.runtime, self.buffers = source, runtime, buffers
-        rows = option_rows(settings)
-        options = s.SessionOptions(c.sizeof(s.SessionOptions), 0, rows, len(rows))
+        self._keep: list[Any] = []  # weights stay where they are
+        rows, given = option_rows(settings), _weights_rows(weights, self._keep)
+        options = s.SessionOptions(
+            c.sizeof(s.SessionOptions), 0, rows, len(rows), given, len(given))
         model = s.Model()
         if isinstance(source, str):
             model.path = os.fsencode(source)

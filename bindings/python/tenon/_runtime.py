@@ -91,6 +91,7 @@ class Runtime:
 _Key = Tuple[Tuple[Tuple[str, str], ...], Tuple[str, ...]]
 _runtimes: weakref.WeakValueDictionary[_Key, Runtime] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
+_libraries: list[str] = []  # plugins that every runtime of this module loads
 _default: list[Runtime] = []  # lives as long as the process
 
 
@@ -102,12 +103,21 @@ def shared_runtime(settings: Iterable[tuple[str, str]] = (), plugins: Iterable[s
         runtime = _runtimes.get(key)
         if runtime is None:
             runtime = Runtime(dict(key[0]))
-            for path in key[1]:
+            for path in (*_libraries, *key[1]):
                 runtime.load_plugin(path)
             _runtimes[key] = runtime
             if not any(key):
                 _default.append(runtime)
         return runtime
+
+
+def load_everywhere(path: str) -> None:
+    """Loads a plugin into all shared runtimes, those to come included."""
+    default_runtime()
+    with _lock:
+        for runtime in list(_runtimes.values()):
+            runtime.load_plugin(path)
+        _libraries.append(path)
 
 
 def default_runtime() -> Runtime:

@@ -31,11 +31,6 @@ class RuntimeOptions(c.Structure):
                 ("log", c.c_void_p), ("log_arg", c.c_void_p)]
 
 
-class SessionOptions(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("flags", c.c_uint32),
-                ("options", c.POINTER(Option)), ("n_options", c.c_uint64)]
-
-
 class Model(c.Structure):
     _fields_ = [("path", c.c_char_p), ("data", c.c_void_p), ("size", c.c_uint64),
                 ("base_dir", c.c_char_p), ("read", c.c_void_p), ("read_arg", c.c_void_p),
@@ -66,6 +61,16 @@ class Tensor(c.Structure):
                 ("size", c.c_uint64), ("dtype", c.c_int32), ("rank", c.c_uint32),
                 ("space", c.c_uint32), ("layout", c.c_uint32), ("flags", c.c_uint32),
                 ("reserved", c.c_uint32 * 3)]
+
+
+class Weights(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("tensor", c.POINTER(Tensor))]
+
+
+class SessionOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("flags", c.c_uint32),
+                ("options", c.POINTER(Option)), ("n_options", c.c_uint64),
+                ("weights", c.POINTER(Weights)), ("n_weights", c.c_uint64)]
 
 
 class Value(c.Structure):

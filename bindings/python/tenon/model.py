@@ -28,17 +28,19 @@ class Model:
 
     `source` is a path or the bytes of a model; `settings` are rows of docs/config.md, such as
     {"provider": "cpu", "threads": "1", "limits.nodes": "1000"}. External data of a model from
-    bytes lies in the folder `base_dir` or in `files` (location to bytes). `plugins` are
+    bytes lies in the folder `base_dir` or in `files` (location to bytes). `weights` (arrays by
+    name) take the place of initializers, used in place. `plugins` are
     libraries to load first. `zipmap=False` gives the matrix where a model ends in a list of
     dicts.
     """
 
     def __init__(self, source: Source, settings: Mapping[str, Any] | None = None, *,
                  base_dir: str | None = None, files: Mapping[str, Any] | None = None,
-                 plugins: Sequence[str] = (), zipmap: bool = True):
+                 weights: Mapping[str, Any] | None = None, plugins: Sequence[str] = (),
+                 zipmap: bool = True):
         self.settings = {str(k): str(v) for k, v in (settings or {}).items()}
         self.base_dir, self.files, self.plugins = base_dir, dict(files or {}), tuple(plugins)
-        self.zipmap = zipmap
+        self.weights, self.zipmap = dict(weights or {}), zipmap
         self.source: str | bytes
         if isinstance(source, (str, os.PathLike)):
             self.source = os.fspath(source)
@@ -59,7 +61,7 @@ class Model:
                 of_session[key] = value
         self.compiled = Compiled(
             self.source, of_session, shared_runtime(of_runtime, self.plugins), self.base_dir,
-            Buffers(self.files) if self.files else None)
+            Buffers(self.files) if self.files else None, self.weights)
         self._idle: list[Caller] = []
         self._output_index = {io.name: i for i, io in enumerate(self.outputs)}
         self._all_outputs = range(len(self.outputs))

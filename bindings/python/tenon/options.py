@@ -90,6 +90,7 @@ class SessionOptions(Checked):
         self._plugins: list[str] = []
         self._providers: list[tuple[str, dict[str, Any]]] = []
         self._files: dict[str, Any] = {}
+        self._weights: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -128,14 +129,14 @@ class SessionOptions(Checked):
         self._plugins.append(os.path.realpath(path))
 
     def add_initializer(self, name: str, value: Any) -> None:
-        raise NotImplemented(
-            f"initializer '{name}': weights cannot be replaced at load yet; make it an input "
-            "with a default (an overridable initializer)")
+        """An array or OrtValue in the place of an initializer, used where it is."""
+        self._weights[name] = value
 
     def add_external_initializers(self, names: Sequence[str], values: Sequence[Any]) -> None:
-        raise NotImplemented(
-            "initializers cannot be replaced at load yet; give the files that they lie in with "
-            "add_external_initializers_from_files_in_memory")
+        """The same for several; the files that the model names for them may be missing."""
+        if len(names) != len(values):
+            raise InvalidArgument("names and values differ in number")
+        self._weights.update(zip(names, values))
 
     def add_external_initializers_from_files_in_memory(
             self, names: Sequence[str], buffers: Sequence[Any], lengths: Sequence[int]) -> None:

@@ -173,6 +173,9 @@ class OrtValue:
                 f"an array of shape {data.shape} does not fit a value of shape {array.shape}")
         array[...] = data.astype(array.dtype, copy=False)
 
+    def _tensor(self) -> tuple[np.ndarray, int]:
+        return self._array(), self.element_type()
+
     # ---- for runs --------------------------------------------------------------------------
 
     def _feed(self, value: s.Value, wanted: _feed.Wanted, keep: list[Any]) -> None:

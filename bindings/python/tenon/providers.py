@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Mapping, Sequence
 
-from ._runtime import Runtime, default_runtime
-from .errors import InvalidArgument
+from ._runtime import Runtime, default_runtime, load_everywhere
+from .errors import InvalidArgument, NotImplemented
 
 _SUFFIX = "ExecutionProvider"
 _ALIASES = {"cpu": "CPU", "qnn": "QNN", "cuda": "CUDA", "openvino": "OpenVINO"}
@@ -66,6 +67,33 @@ def settings_of(providers: Spec, options: Sequence[Mapping[str, Any]] | None,
         settings.update({f"provider:{provider}/{k}": str(v) for k, v in row.items()})
     settings["provider"] = ",".join(ids)
     return settings, given
+
+
+class OrtEpDevice:
+    """A provider as one device: Tenon's providers choose their hardware themselves."""
+
+    def __init__(self, provider: str):
+        self.ep_name = public_name(provider)
+        self.ep_vendor = "tenon" if provider == "cpu" else ""
+        self.ep_metadata: dict[str, str] = {}
+        self.ep_options: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"OrtEpDevice(ep_name={self.ep_name!r})"
+
+
+def get_ep_devices() -> list[OrtEpDevice]:
+    """One entry a provider; for SessionOptions.add_provider_for_devices."""
+    return [OrtEpDevice(provider) for provider in default_runtime().providers()]
+
+
+def register_execution_provider_library(name: str, path: str) -> None:
+    """Loads a plugin of Tenon for all sessions to come; its manifest names its providers."""
+    load_everywhere(os.path.realpath(os.fspath(path)))
+
+
+def unregister_execution_provider_library(name: str) -> None:
+    raise NotImplemented(f"library '{name}' stays: code is never unloaded")
 
 
 def get_available_providers() -> list[str]:

@@ -122,6 +122,7 @@ class InferenceSession:
         settings.update(chosen)
         start = time.monotonic_ns()
         self._model = Model(self._source, settings, files=options._files,
+                            weights=options._weights,
                             plugins=options._plugins, zipmap=self._zipmap)
         self._profile_start = start if options.enable_profiling else 0
         self._profiling = options.enable_profiling

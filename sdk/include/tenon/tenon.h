@@ -79,11 +79,21 @@ struct tn_model {
     uint32_t reserved;
 };
 
+/* Weights that take the place of an initializer of the main graph: same element type and
+ * shape, dense, in host memory, kept by the caller while the session lives. The model's
+ * own data is not read, so that its external file may be missing. */
+struct tn_weights {
+    const char *name;
+    const struct tn_tensor *tensor;
+};
+
 struct tn_session_options {
     uint32_t struct_size; /* TN_SESSION_OPTIONS_SIZE */
     uint32_t flags;
     const struct tn_option *options; /* e.g. {"provider", "cpu"}, {"level", "basic"} */
     uint64_t n_options;
+    const struct tn_weights *weights;
+    uint64_t n_weights;
 };
 #define TN_SESSION_OPTIONS_SIZE ((uint32_t)sizeof(struct tn_session_options))
 
