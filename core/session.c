@@ -201,8 +201,9 @@ static const char *find_host_provider(
     return provider && provider->def->device_kind == TN_DEVICE_CPU ? last : fallback;
 }
 
+/* With `core_only`, what every provider may be shown the result of. */
 static tn_status optimize_model(struct tn_session *session,
-    const struct tn__plan_options *plan, struct tn_diag *diag) {
+    const struct tn__plan_options *plan, bool core_only, struct tn_diag *diag) {
     static const char *const levels[] = {"none", "basic", "all", NULL};
     static const char *const safeties[] = {
         "exact", "reassociating", "approximating", NULL};
@@ -212,6 +213,8 @@ static tn_status optimize_model(struct tn_session *session,
         .provider = find_host_provider(session, plan),
         .fold_node_bytes = (uint64_t)tn__conf_int(conf, "fold.max_bytes"),
         .fold_total_bytes = (uint64_t)tn__conf_int(conf, "fold.total_bytes"),
+        .core_only = core_only,
+        .append = true,
         .verify = tn__conf_bool(conf, "passes.verify")};
     const char **disabled = NULL;
     TN_TRY(split_list(session, tn__conf_text(conf, "passes.disable"), &disabled,
@@ -221,13 +224,17 @@ static tn_status optimize_model(struct tn_session *session,
         session->model, session->runtime->registry, &options, &session->passes, diag);
 }
 
+static bool names_provider(const struct tn__plan_options *options) {
+    return options->n_providers > 1 || strcmp(options->providers[0], fallback) != 0;
+}
+
 /* Whoever asks for a provider is told what became of it, without asking for a report. */
 static void show_placement(
     const struct tn_session *session, const struct tn__plan_options *options) {
     const struct tn__host_services *services = &session->runtime->services;
-    bool named = options->n_providers > 1 || strcmp(options->providers[0], fallback) != 0;
     struct tn_text line = {0};
-    if (!named || !tn__conf_bool(session->conf, "placement.show")) return;
+    if (!names_provider(options) || !tn__conf_bool(session->conf, "placement.show"))
+        return;
     tn__placement_line(session->plan, &line);
     if (!line.failed) services->log(services->self, TN__LOG_NOTICE, line.data);
     tn__text_free(&line);
@@ -265,9 +272,14 @@ static tn_status build_session(
     TN_TRY(load_model(session, source, diag));
     session->times.loaded_ns = tn__clock_ns();
     TN_TRY(infer_model(session, &options, diag));
-    TN_TRY(optimize_model(session, &options, diag));
-    TN_TRY(tn__plan_create(
+    TN_TRY(tn__plan_open(
         session->model, session->runtime->registry, &options, &session->plan, diag));
+    if (names_provider(&options)) {
+        TN_TRY(optimize_model(session, &options, true, diag));
+        TN_TRY(tn__plan_reserve(session->plan, fallback, diag));
+    }
+    TN_TRY(optimize_model(session, &options, false, diag));
+    TN_TRY(tn__plan_build(session->plan, diag));
     TN_TRY(tn__session_describe(session, diag));
     session->times.ready_ns = tn__clock_ns();
     show_warnings(session);

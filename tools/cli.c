@@ -18,11 +18,11 @@ struct option {
     const char *help;
 };
 
-enum { RUN = 1, INFO = 2, CHECK = 4, BENCH = 8, PROFILE = 16, PLUGINS = 32, NEW = 64 };
+enum { RUN = 1, INFO = 2, CHECK = 4, BENCH = 8, PROFILE = 16, PLUGINS = 32, NEW = 64, ASSIGN = 128 };
 enum {
-    LOADS = RUN | INFO | CHECK | BENCH | PROFILE,
+    LOADS = RUN | INFO | CHECK | BENCH | PROFILE | ASSIGN,
     RUNS = RUN | BENCH | PROFILE,
-    ALL = 63
+    ALL = 63 | ASSIGN
 };
 
 /* clang-format off */
@@ -43,6 +43,7 @@ static const struct option rows[] = {
     {"--rounds", "N", LONG, BENCH, AT(rounds), "rounds among which the models take turns (5)"},
     {"--deadline", "MS", LONG, RUNS, AT(deadline_ms), "end a run that takes longer"},
     {"--trace", "FILE", TEXT, PROFILE, AT(trace), "write a Chrome trace"},
+    {"--html", "FILE", TEXT, ASSIGN, AT(html), "write a page with the graph coloured by provider"},
     {"--provider", "LIST", TEXT, LOADS, AT(provider), "execution providers in order of preference"},
     {"--placement", "MODE", TEXT, LOADS, AT(placement), "strict, require or auto"},
     {"--level", "LEVEL", TEXT, LOADS, AT(level), "none, basic or all"},

@@ -34,6 +34,7 @@ struct cli_args {
     const char *data_dir;     /* --data: a test_data_set folder */
     const char *output_dir;   /* --output */
     const char *trace;        /* --trace */
+    const char *html;         /* --html */
     const char *provider, *placement, *level, *config;
     const char *threads;
     double rtol, atol, seconds;
@@ -87,6 +88,7 @@ int cmd_info(const struct cli_args *args);
 int cmd_check(const struct cli_args *args);
 int cmd_bench(const struct cli_args *args);
 int cmd_profile(const struct cli_args *args);
+int cmd_assign(const struct cli_args *args);
 int cmd_plugins(const struct cli_args *args);
 int cmd_plugin_new(const struct cli_args *args);
 

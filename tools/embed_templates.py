@@ -14,8 +14,9 @@ def c_string(text):
     return "\n".join(lines) or '    ""'
 
 
-folder = sys.argv[1]
-for path in sys.argv[2:]:
-    kind, name = os.path.relpath(path, folder).split(os.sep, 1)
-    with open(path, encoding="utf-8") as file:
-        print('{"%s", "%s",\n%s},' % (kind, name, c_string(file.read())))
+if __name__ == "__main__":
+    folder = sys.argv[1]
+    for path in sys.argv[2:]:
+        kind, name = os.path.relpath(path, folder).split(os.sep, 1)
+        with open(path, encoding="utf-8") as file:
+            print('{"%s", "%s",\n%s},' % (kind, name, c_string(file.read())))

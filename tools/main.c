@@ -10,6 +10,7 @@ const struct cli_verb cli_verbs[] = {
     {"check", "check MODEL… [options]", "load models and say what is wrong with them", 4, cmd_check},
     {"bench", "bench MODEL… [options]", "time models, interleaved", 8, cmd_bench},
     {"profile", "profile MODEL [options]", "time per node, as a table and a trace", 16, cmd_profile},
+    {"assign", "assign MODEL --provider LIST [options]", "who would run each node, and why the others would not", 128, cmd_assign},
     {"plugins", "plugins [options]", "what was found, what it brings, what was refused", 32, cmd_plugins},
     {"plugin", "plugin VERB …", "write and examine plugins: 'tenon plugin' lists the verbs", 0, NULL},
 };

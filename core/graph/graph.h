@@ -63,8 +63,9 @@ struct tn__node {
     tn_node_id prev, next; /* neighbours in the order */
     uint32_t mark;         /* scratch of traversals */
     bool dead;             /* removed */
-    bool is_function;      /* calls a function of the model */
-    const char *overload;  /* of a function call, "" */
+    bool reserved;    /* a named provider claims it: passes of plugins leave it alone */
+    bool is_function; /* calls a function of the model */
+    const char *overload; /* of a function call, "" */
 };
 
 struct tn_graph {

@@ -50,7 +50,7 @@ static int compare_passes(const void *a, const void *b) {
 /* Passes in the order in which they run; NULL when there is no memory. */
 static struct pass *collect_passes(const struct tn__opt *opt, uint32_t *out_n) {
     uint32_t total = N_CORE, n = 0;
-    while (tn__registry_pass_at(opt->registry, total - N_CORE))
+    while (!opt->options.core_only && tn__registry_pass_at(opt->registry, total - N_CORE))
         total++;
     struct pass *passes = tn__alloc(total * sizeof *passes, 0);
     if (!passes) return NULL;
@@ -128,11 +128,12 @@ static tn_status run_plugin_pass(const struct pass *pass, struct tn_graph *g,
     uint32_t *out_changes, struct tn_diag *diag) {
     const struct tn__plugin *plugin = pass->registered->plugin;
     struct tn_diag own = {0};
+    struct tn_graph_api api = tn__pass_api(g);
     struct tn_pass_ctx ctx = {
         .struct_size = (uint32_t)TN_END_OF(struct tn_pass_ctx, diag),
         .host = plugin->host,
         .plugin_state = plugin->state,
-        .api = &tn__graph_api,
+        .api = &api,
         .graph = g,
         .diag = &own};
     tn_status status = pass->registered->def->run(&ctx, out_changes);
@@ -197,8 +198,9 @@ static tn_status run_pass(struct tn__opt *opt, const struct pass *pass,
 static tn_status run_rounds(struct tn__opt *opt, const struct pass *passes, uint32_t n,
     struct graphs *list, struct tn_diag *diag) {
     TN_TRY(collect_graphs(opt->model, list, diag));
-    opt->log->nodes_before = count_nodes(list);
-    for (uint32_t changed = 1; changed && opt->log->rounds < opt->options.max_rounds;) {
+    if (opt->log->rounds == 0) opt->log->nodes_before = count_nodes(list);
+    uint32_t last = opt->log->rounds + opt->options.max_rounds;
+    for (uint32_t changed = 1; changed && opt->log->rounds < last;) {
         opt->log->rounds++;
         changed = 0;
         for (uint32_t i = 0; i < n; i++) {
@@ -219,7 +221,7 @@ tn_status tn__optimize(struct tn__model *model, struct tn__registry *registry,
         .model = model, .registry = registry, .options = *options, .log = log};
     struct graphs list = {0};
     uint32_t n = 0;
-    *log = (struct tn__opt_log){0};
+    if (!options->append) *log = (struct tn__opt_log){0};
     if (options->level == TN_LEVEL_NONE) return TN_OK;
     if (opt.options.max_rounds == 0) opt.options.max_rounds = DEFAULT_ROUNDS;
     if (opt.options.fold_node_bytes == 0)

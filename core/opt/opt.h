@@ -23,6 +23,8 @@ struct tn__opt_options {
     const char *provider;      /* host provider whose kernels compute constants, "cpu" */
     uint64_t fold_node_bytes;  /* results of one node, 0: 512 MiB */
     uint64_t fold_total_bytes; /* of all, 0: 2 GiB */
+    bool core_only;            /* no passes of plugins */
+    bool append;               /* the log goes on */
     bool verify;               /* checks the graph's invariants after every pass */
 };
 

@@ -15,6 +15,9 @@ struct tn__opt {
 typedef tn_status (*tn__core_pass_fn)(
     struct tn__opt *opt, struct tn_graph *g, uint32_t *out_changes, struct tn_diag *diag);
 
+/* The table that passes of plugins get for a graph (reserved.c). */
+struct tn_graph_api tn__pass_api(const struct tn_graph *g);
+
 /* clean.c */
 tn_status tn__pass_no_op(
     struct tn__opt *opt, struct tn_graph *g, uint32_t *out_changes, struct tn_diag *diag);

@@ -20,18 +20,13 @@ static uint32_t find_successor(
     return p;
 }
 
-/* What enters from others, and what others or the caller read. */
-static double transfer_ns(
-    const struct tn__program *program, const struct tn__unit *unit) {
-    const struct tn__plan_provider *provider = &program->plan->providers[unit->provider];
-    uint64_t rate = provider->n_spaces ? provider->spaces[0]->copy_rate : 0;
-    double bytes = 0;
-    bool ignored;
-    if (rate == 0) return 0;
+uint64_t tn__group_border_bytes(
+    const struct tn__program *program, const struct tn__unit *unit, bool *out_at_least) {
+    uint64_t bytes = 0;
     for (uint32_t i = 0; i < unit->n_inputs; i++) {
         tn_node_id from = tn__value_at(unit->graph, unit->inputs[i])->producer;
         if (from == TN_NO_ID || program->owner[from] != unit->provider)
-            bytes += (double)tn__value_load_bytes(unit->graph, unit->inputs[i], &ignored);
+            bytes += tn__value_load_bytes(unit->graph, unit->inputs[i], out_at_least);
     }
     for (uint32_t o = 0; o < unit->n_outputs; o++) {
         const struct tn__value *value = tn__value_at(unit->graph, unit->outputs[o]);
@@ -39,10 +34,18 @@ static double transfer_ns(
         for (uint32_t k = 0; k < value->n_uses; k++)
             outside = outside || program->owner[value->uses[k].node] != unit->provider;
         if (outside)
-            bytes +=
-                (double)tn__value_load_bytes(unit->graph, unit->outputs[o], &ignored);
+            bytes += tn__value_load_bytes(unit->graph, unit->outputs[o], out_at_least);
     }
-    return bytes * 1000 / (double)rate;
+    return bytes;
+}
+
+static double transfer_ns(
+    const struct tn__program *program, const struct tn__unit *unit) {
+    const struct tn__plan_provider *provider = &program->plan->providers[unit->provider];
+    uint64_t rate = provider->n_spaces ? provider->spaces[0]->copy_rate : 0;
+    bool ignored = false;
+    if (rate == 0) return 0;
+    return (double)tn__group_border_bytes(program, unit, &ignored) * 1000 / (double)rate;
 }
 
 /* *out_keep: nothing is known, or it is faster here. */

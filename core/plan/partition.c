@@ -326,17 +326,70 @@ tn_status tn__plan_assign(struct tn__program *program, struct tn_diag *diag) {
     return TN_OK;
 }
 
-tn_status tn__plan_partition(struct tn__program *program, struct tn_diag *diag) {
+static tn_status alloc_verdicts(struct tn__program *program, struct tn_diag *diag) {
     struct tn__plan *plan = program->plan;
-    uint32_t n_nodes = program->graph->n_nodes;
-    uint64_t n = (uint64_t)n_nodes * plan->n_providers;
+    uint64_t n = (uint64_t)program->graph->n_nodes * plan->n_providers;
     program->verdicts = tn__arena_array(plan->arena, n, sizeof *program->verdicts);
-    program->owner = tn__arena_array(plan->arena, n_nodes, sizeof *program->owner);
+    program->owner =
+        tn__arena_array(plan->arena, program->graph->n_nodes, sizeof *program->owner);
     if (!program->verdicts || !program->owner)
         return tn__fail_memory(diag, "verdicts", n * sizeof *program->verdicts);
     for (uint64_t i = 0; i < n; i++)
         program->verdicts[i].detail = "";
-    for (uint32_t p = 0; p < plan->n_providers; p++)
+    return TN_OK;
+}
+
+tn_status tn__plan_partition(struct tn__program *program, struct tn_diag *diag) {
+    TN_TRY(alloc_verdicts(program, diag));
+    for (uint32_t p = 0; p < program->plan->n_providers; p++)
         TN_TRY(ask_provider(program, p, diag));
     return tn__plan_assign(program, diag);
+}
+
+/* ---- reserving ------------------------------------------------------------------------ */
+
+/* Asks one provider about one graph; under auto, one that fails is passed over for good. */
+static tn_status reserve_for(
+    struct tn__program *program, uint32_t index, struct tn_diag *diag) {
+    struct tn__plan *plan = program->plan;
+    struct tn__plan_provider *provider = &plan->providers[index];
+    struct tn_diag own = {0};
+    if (!provider->reg) return TN_OK;
+    tn_status status = ask_instance(program, index, &own);
+    if (status != TN_OK && plan->policy == TN_POLICY_AUTO) {
+        TN_TRY(tn__plan_pass_over(plan, provider, own.message, diag));
+        tn__provider_close(provider);
+        return TN_OK;
+    }
+    if (status != TN_OK) {
+        if (diag && diag->code == TN_OK) *diag = own;
+        return status;
+    }
+    for (uint32_t i = 0; i < program->graph->n_nodes; i++)
+        program->graph->nodes[i].reserved = program->graph->nodes[i].reserved ||
+                                            tn__verdict_of(program, index, i)->claimed;
+    return TN_OK;
+}
+
+/* Whether a graph is the main one or a subgraph of it, not of a function or a dead node. */
+static bool is_reachable(const struct tn__plan *plan, const struct tn_graph *g) {
+    for (; g->parent; g = g->parent) {
+        if (g->parent_node == TN_NO_ID || tn__node_at(g->parent, g->parent_node)->dead)
+            return false;
+    }
+    return g == plan->model->graph;
+}
+
+tn_status tn__plan_reserve(
+    struct tn__plan *plan, const char *host, struct tn_diag *diag) {
+    for (struct tn_graph *g = plan->model->graphs; g; g = g->next_graph) {
+        struct tn__program program = {.plan = plan, .graph = g};
+        if (g->n_live == 0 || !is_reachable(plan, g)) continue;
+        TN_TRY(alloc_verdicts(&program, diag));
+        for (uint32_t p = 0; p < plan->n_providers; p++) {
+            if (strcmp(plan->providers[p].id, host) == 0) break;
+            TN_TRY(reserve_for(&program, p, diag));
+        }
+    }
+    return TN_OK;
 }

@@ -22,6 +22,9 @@ void tn__placement_count(const struct tn__plan *plan, struct tn__share *shares,
     struct tn__placement_counts *out);
 /* One line: who runs how much, what is copied, what was refused and why. */
 void tn__placement_line(const struct tn__plan *plan, struct tn_text *out);
+/* Bytes that enter a group from others, and that others or the caller read (cost.c). */
+uint64_t tn__group_border_bytes(
+    const struct tn__program *program, const struct tn__unit *unit, bool *out_at_least);
 /* Bytes of a value; sizes that are not known count as one and set *out_at_least. */
 uint64_t tn__value_load_bytes(
     const struct tn_graph *g, tn_value_id v, bool *out_at_least);

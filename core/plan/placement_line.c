@@ -90,6 +90,9 @@ static void count_unit(
         return;
     }
     struct tn__share *share = &c->shares[unit->provider];
+    /* what is not compiled has no copies yet: what there will be at most */
+    if (c->plan->dry && unit->group && c->plan->providers[unit->provider].n_spaces)
+        c->out->copied_bytes += tn__group_border_bytes(program, unit, &c->out->at_least);
     share->groups += unit->group;
     for (uint32_t i = 0; i < unit->n_nodes; i++) {
         const struct tn_node *node = &tn__node_at(g, unit->nodes[i])->view;

@@ -184,15 +184,7 @@ tn_status tn__plan_check_fallback(const struct tn__plan *plan, struct tn_diag *d
 
 /* ---- life ----------------------------------------------------------------------------- */
 
-static tn_status fill_plan(struct tn__plan *plan, struct tn_diag *diag) {
-    struct tn__program *main_program;
-    TN_TRY(tn__plan_open_providers(plan, diag));
-    TN_TRY(create_program(plan, plan->model->graph, 0, &main_program, diag));
-    TN_TRY(tn__plan_check_fallback(plan, diag));
-    return plan->dry ? TN_OK : tn__plan_prepack(plan, diag);
-}
-
-tn_status tn__plan_create(struct tn__model *model, struct tn__registry *registry,
+tn_status tn__plan_open(struct tn__model *model, struct tn__registry *registry,
     const struct tn__plan_options *options, struct tn__plan **out, struct tn_diag *diag) {
     struct tn_arena *arena = tn__arena_create();
     struct tn__plan *plan = arena ? tn__arena_alloc(arena, sizeof *plan) : NULL;
@@ -206,8 +198,29 @@ tn_status tn__plan_create(struct tn__model *model, struct tn__registry *registry
     plan->options = options;
     plan->policy = options->policy;
     plan->dry = options->dry_run;
-    tn_status status = fill_plan(plan, diag);
+    tn_status status = tn__plan_open_providers(plan, diag);
+    if (status != TN_OK) {
+        tn__plan_destroy(plan);
+        return status;
+    }
+    *out = plan;
+    return TN_OK;
+}
+
+tn_status tn__plan_build(struct tn__plan *plan, struct tn_diag *diag) {
+    struct tn__program *main_program;
+    tn_status status = create_program(plan, plan->model->graph, 0, &main_program, diag);
+    if (status == TN_OK) status = tn__plan_check_fallback(plan, diag);
+    if (status == TN_OK && !plan->dry) status = tn__plan_prepack(plan, diag);
     plan->options = NULL;
+    return status;
+}
+
+tn_status tn__plan_create(struct tn__model *model, struct tn__registry *registry,
+    const struct tn__plan_options *options, struct tn__plan **out, struct tn_diag *diag) {
+    struct tn__plan *plan = NULL;
+    TN_TRY(tn__plan_open(model, registry, options, &plan, diag));
+    tn_status status = tn__plan_build(plan, diag);
     if (status != TN_OK) {
         tn__plan_destroy(plan);
         return status;

@@ -171,7 +171,15 @@ struct tn__plan {
     uint64_t packed_bytes; /* in packed weights, shared ones included */
 };
 
-/* The model is borrowed and must not be edited afterwards. */
+/* Opens the providers. The model is borrowed; options only until tn__plan_build. */
+tn_status tn__plan_open(struct tn__model *model, struct tn__registry *registry,
+    const struct tn__plan_options *options, struct tn__plan **out, struct tn_diag *diag);
+/* Before passes of plugins run: marks the nodes that a provider other than `host` claims
+ * before it, so that nobody rewrites them into what that provider does not know. */
+tn_status tn__plan_reserve(struct tn__plan *plan, const char *host, struct tn_diag *diag);
+/* All the rest. The model must not be edited afterwards. */
+tn_status tn__plan_build(struct tn__plan *plan, struct tn_diag *diag);
+/* Both at once. */
 tn_status tn__plan_create(struct tn__model *model, struct tn__registry *registry,
     const struct tn__plan_options *options, struct tn__plan **out, struct tn_diag *diag);
 void tn__plan_destroy(struct tn__plan *plan);
@@ -220,6 +228,9 @@ const char *tn__unit_kernel_name(const struct tn__unit *unit);
 
 /* Opens the providers in order (providers.c). */
 tn_status tn__plan_open_providers(struct tn__plan *plan, struct tn_diag *diag);
+/* A provider that the auto policy passes over (providers.c). */
+tn_status tn__plan_pass_over(struct tn__plan *plan, struct tn__plan_provider *provider,
+    const char *why, struct tn_diag *diag);
 /* Asks every provider about every node and gives each node an owner (partition.c). */
 tn_status tn__plan_partition(struct tn__program *program, struct tn_diag *diag);
 /* As partition, after some verdicts were withdrawn. */

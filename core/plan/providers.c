@@ -98,7 +98,7 @@ static tn_status open_provider(
     return status;
 }
 
-static tn_status pass_over(struct tn__plan *plan, struct tn__plan_provider *provider,
+tn_status tn__plan_pass_over(struct tn__plan *plan, struct tn__plan_provider *provider,
     const char *why, struct tn_diag *diag) {
     provider->problem = tn__arena_format(plan->arena, "%s", why);
     if (!provider->problem) return tn__fail_memory(diag, "providers", 512);
@@ -128,7 +128,7 @@ tn_status tn__plan_open_providers(struct tn__plan *plan, struct tn_diag *diag) {
             if (diag && diag->code == TN_OK) *diag = problem;
             return status;
         }
-        TN_TRY(pass_over(plan, provider, problem.message, diag));
+        TN_TRY(tn__plan_pass_over(plan, provider, problem.message, diag));
     }
     return TN_OK;
 }

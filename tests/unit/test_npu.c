@@ -235,6 +235,25 @@ START_TEST(fallback_and_copies_have_limits) {
 }
 END_TEST
 
+START_TEST(claimed_nodes_are_kept_from_the_passes_of_others) {
+    /* cpu fuses Mul and Add behind a MatMul unless somebody else claims them */
+    static const char dense[] = ONNX_HEADER
+        "g (float[2,2] x, float[2,2] w, float[2,2] b) => (float[2,2] y) {"
+        " m = MatMul(x, w) a = Add(m, b) r = Relu(a) s = Sqrt(r) y = Relu(s) }";
+    struct setup setup = {"fake.npu", "auto", {"level", "all", NULL}};
+    assert_ok(try_setup(dense, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 4 nodes");
+    assert_says("MatMul-13                fake.npu");
+    setup.pairs[2] = "provider:fake.npu/refuse";
+    setup.pairs[3] = "MatMul,Add,Relu";
+    assert_ok(try_setup(dense, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 0 nodes");
+    ck_assert_ptr_null(strstr(report_text, "MatMul-13                fake.npu"));
+}
+END_TEST
+
 START_TEST(a_dry_run_places_and_does_not_run) {
     struct setup setup = {"fake.npu", "strict",
         {"dry_run", "1", "provider:fake.npu/fail", "compile", NULL}};
@@ -337,6 +356,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, a_group_that_gains_nothing_is_left_to_the_next);
     tcase_add_test(tests, strict_does_not_weigh);
     tcase_add_test(tests, fallback_and_copies_have_limits);
+    tcase_add_test(tests, claimed_nodes_are_kept_from_the_passes_of_others);
     tcase_add_test(tests, a_dry_run_places_and_does_not_run);
 }
 

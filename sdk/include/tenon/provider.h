@@ -258,7 +258,8 @@ struct tn_provider_def {
     void (*destroy)(void *instance); /* [setup] after every compiled group is gone */
     /* [setup] Asked once after create; lives as long as the instance. */
     const struct tn_provider_limits *(*limits)(void *instance);
-    /* [setup] Once per graph and subgraph. */
+    /* [setup] For each graph and subgraph, and again when passes of plugins have rewritten
+     * what was not claimed: the answer depends on the graph and the instance alone. */
     tn_status (*capability)(void *instance, const struct tn_graph_api *api,
         const struct tn_graph *graph, const struct tn_verdict_sink *sink,
         struct tn_diag *diag);
