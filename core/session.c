@@ -84,6 +84,10 @@ static tn_status read_providers(
     return TN_OK;
 }
 
+static bool names_provider(const struct tn__plan_options *options) {
+    return options->n_providers > 1 || strcmp(options->providers[0], fallback) != 0;
+}
+
 static void read_limits(struct tn_session *session) {
     const struct tn__conf *conf = session->conf;
     session->limits = (struct tn__exec_limits){
@@ -172,6 +176,7 @@ static tn_status infer_model(struct tn_session *session,
     struct tn_option *dims = NULL;
     struct tn__infer_options options = {.strict = tn__conf_bool(conf, "strict"),
         .native = tn__conf_bool(conf, "functions.native"),
+        .whole = tn__conf_bool(conf, "functions.native") && names_provider(plan),
         .providers = plan->providers,
         .n_providers = plan->n_providers,
         .max_nodes = (uint32_t)tn__conf_int(conf, "limits.nodes"),
@@ -224,10 +229,6 @@ static tn_status optimize_model(struct tn_session *session,
         session->model, session->runtime->registry, &options, &session->passes, diag);
 }
 
-static bool names_provider(const struct tn__plan_options *options) {
-    return options->n_providers > 1 || strcmp(options->providers[0], fallback) != 0;
-}
-
 /* Whoever asks for a provider is told what became of it, without asking for a report. */
 static void show_placement(
     const struct tn_session *session, const struct tn__plan_options *options) {
@@ -277,6 +278,8 @@ static tn_status build_session(
     if (names_provider(&options)) {
         TN_TRY(optimize_model(session, &options, true, diag));
         TN_TRY(tn__plan_reserve(session->plan, fallback, diag));
+        if (tn__conf_bool(session->conf, "functions.native"))
+            TN_TRY(tn__infer_finish(session->model, diag));
     }
     TN_TRY(optimize_model(session, &options, false, diag));
     TN_TRY(tn__plan_build(session->plan, diag));

@@ -254,6 +254,7 @@ tn_status tn__expand_operator(struct tn__inferer *inferer, struct tn_graph *g,
     bool has_text = def->expansion && inferer->options.read_function;
     *out_done = false;
     if (!has_text && !def->expand) return TN_OK;
+    if (inferer->options.whole || g->nodes[id].reserved) return TN_OK;
     if (inferer->options.native && tn__infer_has_kernel(inferer, g, id)) return TN_OK;
     if (def->expand) TN_TRY(run_builder(inferer, g, id, out_done, diag));
     if (*out_done || !has_text) return TN_OK;

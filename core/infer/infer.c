@@ -334,6 +334,15 @@ static struct tn__inferer *create_inferer(struct tn__model *model,
     return inferer;
 }
 
+static tn_status visit_model(struct tn__inferer *inferer, struct tn_diag *diag) {
+    refill_budget(inferer);
+    inferer->loading = true;
+    tn_status status = tn__infer_graph(inferer, inferer->model->graph, diag);
+    inferer->loading = false;
+    if (status == TN_OK) remove_hollow(inferer->model);
+    return status;
+}
+
 static tn_status run_driver(struct tn__inferer *inferer, struct tn_diag *diag) {
     struct tn__model *model = inferer->model;
     struct tn__graph_hooks hooks = {
@@ -342,12 +351,13 @@ static tn_status run_driver(struct tn__inferer *inferer, struct tn_diag *diag) {
     TN_TRY(bind_overrides(model, &inferer->options, diag));
     TN_TRY(tn__expand_prepare(inferer, diag));
     tn__model_set_hooks(model, &hooks);
-    refill_budget(inferer);
-    inferer->loading = true;
-    tn_status status = tn__infer_graph(inferer, model->graph, diag);
-    inferer->loading = false;
-    if (status == TN_OK) remove_hollow(model);
-    return status;
+    return visit_model(inferer, diag);
+}
+
+tn_status tn__infer_finish(struct tn__model *model, struct tn_diag *diag) {
+    struct tn__inferer *inferer = model->hooks.arg;
+    inferer->options.whole = false;
+    return visit_model(inferer, diag);
 }
 
 tn_status tn__infer_model(struct tn__model *model, struct tn__registry *registry,

@@ -19,6 +19,7 @@ struct tn__infer_options {
     uint64_t n_dim_overrides;
     bool strict; /* newer IR or opset than known is an error, not a warning */
     bool native; /* false: function operators are expanded even if a kernel exists */
+    bool whole;  /* function operators stay until tn__infer_finish */
     const char *const *providers; /* whose kernels count as "claims the whole" */
     uint32_t n_providers;
     uint32_t max_nodes; /* limits.nodes: after expansion and inlining; 0: 1,000,000 */
@@ -31,6 +32,9 @@ struct tn__infer_options {
  * inferred: `registry` and the strings of `options` must outlive the model. */
 tn_status tn__infer_model(struct tn__model *model, struct tn__registry *registry,
     const struct tn__infer_options *options, struct tn_diag *diag);
+
+/* Expands what was kept whole and nobody reserved since; for models loaded with `whole`. */
+tn_status tn__infer_finish(struct tn__model *model, struct tn_diag *diag);
 
 /* Infers one resolved node of an inferred model anew and stores the types of its outputs;
  * what the model declared for them still holds. */

@@ -12,6 +12,9 @@
  * runs the model of the row before once more, in the same context. Every row runs without
  * optimisation and with all of it.
  *
+ * With TN_TEST_PROVIDER defined before as the name of a provider, that one runs every node
+ * of the rows.
+ *
  * With TN_PLUGIN_TEST defined, TN_TESTS is a program that loads the plugin named by its
  * first argument and runs the rows; without, it is nothing. */
 #ifndef TENON_HELPER_TEST_H
@@ -22,6 +25,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#ifndef TN_TEST_PROVIDER
+#define TN_TEST_PROVIDER ""
+#endif
 
 enum { TN_TEST_RANK = 6, TN_TEST_NUMBERS = 64, TN_TEST_VALUES = 8 };
 
@@ -145,7 +152,7 @@ static inline tn_status tn_test_open(
     struct tn_test_run *run, const char *domain, const char *level) {
     char text[4096];
     struct tn_model model;
-    struct tn_option option;
+    struct tn_option option[2];
     struct tn_session_options options;
     tn_context_destroy(run->context);
     tn_session_destroy(run->session);
@@ -158,11 +165,13 @@ static inline tn_status tn_test_open(
         run->row->graph);
     model.data = text;
     model.size = (uint64_t)n;
-    option.key = "level";
-    option.value = level;
+    option[0].key = "level";
+    option[0].value = level;
+    option[1].key = "provider";
+    option[1].value = TN_TEST_PROVIDER;
     options.struct_size = TN_SESSION_OPTIONS_SIZE;
-    options.options = &option;
-    options.n_options = 1;
+    options.options = option;
+    options.n_options = TN_TEST_PROVIDER[0] ? 2 : 1;
     tn_status status =
         tn_session_create(run->runtime, &model, &options, &run->session, &run->diag);
     if (status != TN_OK) return status;
