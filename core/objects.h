@@ -30,6 +30,8 @@ struct tn_session {
     struct tn__conf *conf;
     struct tn__model *model;
     struct tn__plan *plan;
+    struct tn__context_node *contexts; /* of the model, if it has any */
+    uint32_t n_contexts;
     pthread_mutex_t spare_lock; /* of the next two */
     struct tn__plan *spare;     /* what contexts go on with when a provider failed */
     char run_failure[TN_DIAG_MESSAGE_SIZE + 128]; /* the first such failure */
@@ -78,6 +80,13 @@ bool tn__fallback_wanted(const struct tn_context *context, tn_status status);
 /* Puts the context on the plan without it. */
 tn_status tn__fallback_switch(
     struct tn_context *context, const char *why, struct tn_diag *diag);
+
+/* Reads and checks the binaries of the model's context nodes (context_binary.c). */
+tn_status tn__contexts_read(struct tn_session *session, const struct tn_model *source,
+    struct tn__plan_options *options, struct tn_diag *diag);
+/* Writes the model with its compiled groups as context nodes (context_write.c). */
+tn_status tn__contexts_write(
+    struct tn_session *session, const char *path, bool embed, struct tn_diag *diag);
 
 /* Hands a finished text to the caller's writer and frees it (report.c). */
 tn_status tn__report_write(

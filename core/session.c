@@ -260,6 +260,8 @@ tn_status tn__session_plan_options(
             (uint64_t)tn__conf_int(session->conf, "limits.fallback_nodes"),
         .copy = tn__transfer_step};
     TN_TRY(read_providers(session, out, diag));
+    out->contexts = session->contexts;
+    out->n_contexts = session->n_contexts;
     out->keep_weights = out->policy == TN_POLICY_AUTO && out->n_providers > 1;
     return TN_OK;
 }
@@ -273,6 +275,7 @@ static tn_status build_session(
     TN_TRY(load_model(session, source, diag));
     session->times.loaded_ns = tn__clock_ns();
     TN_TRY(infer_model(session, &options, diag));
+    TN_TRY(tn__contexts_read(session, source, &options, diag));
     TN_TRY(tn__plan_open(
         session->model, session->runtime->registry, &options, &session->plan, diag));
     if (names_provider(&options)) {
@@ -281,8 +284,12 @@ static tn_status build_session(
         if (tn__conf_bool(session->conf, "functions.native"))
             TN_TRY(tn__infer_finish(session->model, diag));
     }
-    TN_TRY(optimize_model(session, &options, false, diag));
+    const char *kept = tn__conf_text(session->conf, "context.write");
+    TN_TRY(optimize_model(session, &options, kept[0] != '\0', diag));
     TN_TRY(tn__plan_build(session->plan, diag));
+    if (kept[0] && !session->plan->dry)
+        TN_TRY(tn__contexts_write(
+            session, kept, tn__conf_bool(session->conf, "context.embed"), diag));
     TN_TRY(tn__session_describe(session, diag));
     session->times.ready_ns = tn__clock_ns();
     show_warnings(session);

@@ -18,7 +18,16 @@ struct option {
     const char *help;
 };
 
-enum { RUN = 1, INFO = 2, CHECK = 4, BENCH = 8, PROFILE = 16, PLUGINS = 32, NEW = 64, ASSIGN = 128 };
+enum {
+    RUN = 1,
+    INFO = 2,
+    CHECK = 4,
+    BENCH = 8,
+    PROFILE = 16,
+    PLUGINS = 32,
+    NEW = 64,
+    ASSIGN = 128
+};
 enum {
     LOADS = RUN | INFO | CHECK | BENCH | PROFILE | ASSIGN,
     RUNS = RUN | BENCH | PROFILE,

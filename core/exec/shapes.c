@@ -156,9 +156,28 @@ static tn_status infer_shadows(struct tn__set *set, const struct tn__program *pr
     return TN_OK;
 }
 
+/* What was compiled before has the types that the file declares. */
+static tn_status infer_context(
+    struct tn__set *set, const struct tn__unit *unit, struct tn_diag *diag) {
+    for (uint32_t o = 0; o < unit->n_nodes; o++) {
+        const struct tn_node *node = &tn__node_at(unit->graph, unit->nodes[o])->view;
+        for (uint32_t i = 0; i < node->n_outputs; i++) {
+            const struct tn_type *type =
+                &tn__value_at(unit->graph, node->outputs[i])->type;
+            if (tn__set_type(set, node->outputs[i], type) != TN_OK)
+                return tn__fail_memory(diag, "types of a shape set", 64);
+        }
+    }
+    return TN_OK;
+}
+
 tn_status tn__set_infer_unit(const struct tn__program *program, struct tn__set *set,
     const struct tn__unit *unit, bool running, struct tn_diag *diag) {
     if (unit->transfer) return infer_copy(set, unit, diag);
+    if (unit->context) {
+        TN_TRY(infer_context(set, unit, diag));
+        return infer_shadows(set, program, unit, diag);
+    }
     struct env_state state = {set, unit->graph, running, diag};
     const struct tn__shape_env env = {&state, env_type, env_content, env_dims_value,
         env_set_type, env_set_dims_value, set->infer_scratch, set->infer_scratch_size};

@@ -33,6 +33,18 @@ struct tn__load_options {
 tn_status tn__model_load(const struct tn_model *source,
     const struct tn__load_options *options, struct tn__model **out, struct tn_diag *diag);
 
+struct tn__write_options {
+    /* Nodes of the main graph, in order; NULL: all. Some may be the caller's own, over the
+     * values of the graph. */
+    const struct tn_node *const *nodes;
+    uint32_t n_nodes;
+    const struct tn__opset *opsets; /* that the nodes follow */
+    uint32_t n_opsets;
+};
+/* A model as ONNX bytes, weights included (writer.c). */
+tn_status tn__model_write(const struct tn__model *model,
+    const struct tn__write_options *options, struct tn_text *out, struct tn_diag *diag);
+
 /* One serialised TensorProto, SequenceProto or OptionalProto as a value in the arena;
  * data is copied. */
 tn_status tn__value_decode(struct tn_arena *arena, const void *data, uint64_t size,

@@ -83,6 +83,7 @@ tn_status tn__plan_borders(struct tn__program *program, struct tn_diag *diag) {
     for (uint32_t i = 0; i < program->n_units; i++) {
         struct tn__unit *unit = &program->units[i];
         if (!unit->group) continue;
+        if (tn__unit_set_context(program, unit)) continue;
         TN_TRY(find_border(plan, unit, diag));
         unit->name = tn__arena_format(plan->arena, "%s_%u",
             plan->providers[unit->provider].id, (unsigned)plan->n_groups++);
@@ -124,6 +125,16 @@ static tn_status check_spaces(const struct tn__plan_provider *provider,
     return TN_OK;
 }
 
+/* Compiles the group, or imports it with its neighbours; one of them may have done so. */
+static tn_status make_compiled(
+    struct tn__program *program, struct tn__unit *unit, struct tn_diag *diag) {
+    if (unit->compiled) return TN_OK;
+    if (unit->context) return tn__context_import(program, unit, diag);
+    struct tn_group group = tn__group_view(unit);
+    return tn__provider_compile(
+        &program->plan->providers[unit->provider], &group, &unit->compiled, diag);
+}
+
 tn_status tn__group_compile(
     struct tn__program *program, struct tn__unit *unit, struct tn_diag *diag) {
     struct tn__plan *plan = program->plan;
@@ -131,11 +142,9 @@ tn_status tn__group_compile(
     unit->plugin = provider->reg->plugin;
     TN_TRY(tn__plan_add_plugin(plan, unit, diag));
     if (plan->dry) return TN_OK;
-    struct tn_group group = tn__group_view(unit);
-    const struct tn_compiled *compiled = NULL;
-    tn_status status = tn__provider_compile(provider, &group, &compiled, diag);
+    tn_status status = make_compiled(program, unit, diag);
     if (status != TN_OK) return tn__node_context(diag, tn__unit_node(unit), status);
-    unit->compiled = compiled;
+    const struct tn_compiled *compiled = unit->compiled;
     unit->kernel = compiled->self;
     unit->compute = compiled->run;
     if (TN_HAS(compiled, workspace)) unit->workspace = compiled->workspace;

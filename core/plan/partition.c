@@ -242,6 +242,7 @@ static tn_status ask_provider(
     tn_status status = ask_instance(program, index, &own);
     if (status == TN_OK) {
         fill_silence(program, index, TN_REASON_OTHER, "it gave no verdict", false);
+        TN_TRY(tn__plan_judge_contexts(program, index, diag));
         apply_vetoes(program, index);
         return TN_OK;
     }

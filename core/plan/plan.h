@@ -31,12 +31,26 @@ struct tn__plan_options {
     bool dry_run;                /* place only: nothing is compiled, created or packed */
     bool by_cost;      /* a group that gains nothing is left to the next provider */
     bool keep_weights; /* nothing is let go: another plan may follow */
-    uint64_t max_fallback_nodes;   /* nodes that may fall to the last provider … */
-    bool has_fallback;             /* … when it is the one that nobody named */
+    uint64_t max_fallback_nodes; /* nodes that may fall to the last provider … */
+    bool has_fallback;           /* … when it is the one that nobody named */
+    const struct tn__context_node *contexts;
+    uint32_t n_contexts;
     tn_compute_fn copy;            /* runs a tn__transfer: the exec room's */
     const struct tn__veto *vetoes; /* claims withdrawn in advance */
     uint32_t n_vetoes;
     const struct tn__host_services *services; /* prepack runs on its pool */
+};
+
+/* A node that stands for a compiled group, and its binary as the file had it. */
+struct tn__context_node {
+    const struct tn_graph *graph;
+    tn_node_id node;
+    const char *source, *name; /* who made it; the group's name in the binary */
+    struct tn_context_record *record;
+    const void *blob;
+    uint64_t size;
+    bool is_main;        /* the binary is its own */
+    const char *problem; /* why it cannot be used, "" otherwise */
 };
 
 /* A claim that does not count, because a measurement or a run said so. */
@@ -55,6 +69,8 @@ struct tn__plan_provider {
     const char *id;
     const char *problem;                     /* why it was passed over, "" otherwise */
     const struct tn_provider_limits *limits; /* NULL: none */
+    const struct tn_context_record *record;  /* its own part, NULL: none */
+    uint8_t options_hash[32];
     const struct tn_space *const *spaces;
     uint32_t n_spaces;
     uint32_t first_region;   /* of its spaces */
@@ -97,12 +113,13 @@ struct tn__unit {
     struct tn_graph *graph;
     const tn_node_id *nodes; /* [n_nodes], topological; of a copy: [1], who needs it */
     uint32_t n_nodes;
-    uint32_t provider;                   /* index in plan->providers */
-    const struct tn_kernel_def *def;     /* NULL: compiled by the provider */
-    const struct tn_compiled *compiled;  /* of a group, once compiled */
-    const struct tn__transfer *transfer; /* of a copy; n_nodes is 0 then */
-    const char *name;                    /* of a group: unique in the plan */
-    bool group;                          /* claimed as a group */
+    uint32_t provider;                      /* index in plan->providers */
+    const struct tn_kernel_def *def;        /* NULL: compiled by the provider */
+    const struct tn_compiled *compiled;     /* of a group, once compiled */
+    const struct tn__transfer *transfer;    /* of a copy; n_nodes is 0 then */
+    const char *name;                       /* of a group: unique in the plan */
+    const struct tn__context_node *context; /* a group that was compiled before */
+    bool group;                             /* claimed as a group */
     const struct tn__plugin *plugin;
     uint32_t plugin_index; /* in plan->plugins */
     void *kernel;          /* the kernel object, or the compiled group's */
@@ -249,6 +266,15 @@ tn_status tn__plan_weigh(
  * anew. */
 tn_status tn__plan_kernels(
     struct tn__program *program, bool *out_again, struct tn_diag *diag);
+/* Verdicts on context nodes are the host's: by source, record and binary (context_judge.c). */
+tn_status tn__plan_judge_contexts(
+    struct tn__program *program, uint32_t provider, struct tn_diag *diag);
+void tn__provider_hash_options(const char *const *pairs, uint32_t n, uint8_t out[32]);
+/* Whether the unit is a context node: its border is the node's then. */
+bool tn__unit_set_context(const struct tn__program *program, struct tn__unit *unit);
+/* Imports the unit and all that are in the same binary. */
+tn_status tn__context_import(
+    struct tn__program *program, struct tn__unit *unit, struct tn_diag *diag);
 tn_status tn__group_compile(
     struct tn__program *program, struct tn__unit *unit, struct tn_diag *diag);
 /* The group as a provider sees it. */

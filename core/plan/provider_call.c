@@ -42,6 +42,8 @@ static void call_open(void *arg) {
                 call->options, call->n_options, &provider->instance, call->diag);
     if (call->status != TN_OK) return;
     if (TN_HAS(def, limits)) provider->limits = def->limits(provider->instance);
+    if (TN_HAS(def, context_record))
+        provider->record = def->context_record(provider->instance);
     if (TN_HAS(def, spaces))
         def->spaces(provider->instance, &provider->spaces, &provider->n_spaces);
 }
@@ -158,6 +160,81 @@ void tn__provider_forget(
     const struct tn__plan_provider *provider, const struct tn_compiled *compiled) {
     if (compiled && TN_HAS(compiled, destroy))
         tn__owner_call(provider->owner, call_forget, (void *)(uintptr_t)compiled);
+}
+
+/* ---- context binaries ----------------------------------------------------------------- */
+
+struct context_call {
+    const struct tn__plan_provider *provider;
+    const struct tn_context_record *record;
+    const char *detail;
+    const struct tn_compiled *const *compiled;
+    const struct tn_context_sink *sink;
+    const struct tn__context_node *context;
+    const struct tn_group *const *groups;
+    const struct tn_compiled **out;
+    uint32_t n, verdict;
+    struct tn_diag *diag;
+    tn_status status;
+};
+
+static void call_validate(void *arg) {
+    struct context_call *call = arg;
+    call->verdict = call->provider->reg->def->context_validate(
+        call->provider->instance, call->record, &call->detail);
+}
+
+uint32_t tn__provider_validate(const struct tn__plan_provider *provider,
+    const struct tn_context_record *record, const char **out_detail) {
+    if (!TN_HAS(provider->reg->def, context_validate)) return TN_CONTEXT_OPTIMAL;
+    struct context_call call = {.provider = provider, .record = record};
+    tn__owner_call(provider->owner, call_validate, &call);
+    *out_detail = call.detail;
+    return call.verdict;
+}
+
+static void call_export(void *arg) {
+    struct context_call *call = arg;
+    call->status = call->provider->reg->def->context_export(
+        call->provider->instance, call->compiled, call->n, call->sink, call->diag);
+}
+
+tn_status tn__provider_export(const struct tn__plan_provider *provider,
+    const struct tn_compiled *const *compiled, uint32_t n,
+    const struct tn_context_sink *sink, struct tn_diag *diag) {
+    struct context_call call = {
+        .provider = provider, .compiled = compiled, .n = n, .sink = sink, .diag = diag};
+    tn__owner_call(provider->owner, call_export, &call);
+    return tn__provider_explain(provider, call.status, "export its groups", diag);
+}
+
+static void call_import(void *arg) {
+    struct context_call *call = arg;
+    call->status = call->provider->reg->def->context_import(call->provider->instance,
+        call->context->record, call->context->blob, call->context->size, call->groups,
+        call->n, call->out, call->diag);
+}
+
+tn_status tn__provider_import(const struct tn__plan_provider *provider,
+    const struct tn__context_node *context, const struct tn_group *const *groups,
+    uint32_t n, const struct tn_compiled **out, struct tn_diag *diag) {
+    struct context_call call = {.provider = provider,
+        .context = context,
+        .groups = groups,
+        .n = n,
+        .out = out,
+        .diag = diag};
+    tn__owner_call(provider->owner, call_import, &call);
+    bool whole = call.status == TN_OK;
+    for (uint32_t i = 0; i < n && whole; i++)
+        whole = out[i] && TN_HAS(out[i], run);
+    if (call.status != TN_OK || whole)
+        return tn__provider_explain(provider, call.status, "import a context", diag);
+    for (uint32_t i = 0; i < n; i++)
+        tn__provider_forget(provider, out[i]);
+    return tn_fail(diag, TN_PLUGIN,
+        "provider '%s' imported a context, but not all of its groups can run",
+        provider->id);
 }
 
 /* ---- memory --------------------------------------------------------------------------- */

@@ -22,6 +22,15 @@ bool tn__provider_estimate(const struct tn__plan_provider *provider,
     const struct tn_group *group, struct tn_estimate *out);
 tn_status tn__provider_compile(const struct tn__plan_provider *provider,
     const struct tn_group *group, const struct tn_compiled **out, struct tn_diag *diag);
+/* Context binaries: TN_CONTEXT_*; without a function everything is optimal. */
+uint32_t tn__provider_validate(const struct tn__plan_provider *provider,
+    const struct tn_context_record *record, const char **out_detail);
+tn_status tn__provider_export(const struct tn__plan_provider *provider,
+    const struct tn_compiled *const *compiled, uint32_t n,
+    const struct tn_context_sink *sink, struct tn_diag *diag);
+tn_status tn__provider_import(const struct tn__plan_provider *provider,
+    const struct tn__context_node *context, const struct tn_group *const *groups,
+    uint32_t n, const struct tn_compiled **out, struct tn_diag *diag);
 void tn__provider_forget(
     const struct tn__plan_provider *provider, const struct tn_compiled *compiled);
 

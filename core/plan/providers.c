@@ -86,6 +86,7 @@ static tn_status open_provider(
     uint32_t n;
     TN_TRY(collect_options(plan, provider->id, &pairs, &n, diag));
     provider->reg = reg;
+    tn__provider_hash_options(pairs, n, provider->options_hash);
     tn_status status = tn__provider_open(provider, pairs, n, diag);
     if (status != TN_OK) {
         provider->reg = NULL;

@@ -64,6 +64,9 @@ tn_status tn__registry_add_static(
 /* Definition of an operator, NULL when no plugin has it; opens plugins as needed. */
 const struct tn_op_def *tn__registry_op(
     struct tn__registry *registry, const char *domain, const char *op_type);
+/* A definition with this flag, of any plugin; opens all. NULL when none has it. */
+const struct tn_op_def *tn__registry_op_flagged(
+    struct tn__registry *registry, uint32_t flag);
 /* The plugin that brought a definition: its host table goes with every call into it. */
 const struct tn__plugin *tn__registry_op_plugin(
     struct tn__registry *registry, const struct tn_op_def *def);

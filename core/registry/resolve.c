@@ -159,3 +159,16 @@ tn_status tn__resolve_node(struct tn__registry *registry, struct tn_graph *g,
     if (status == TN_OK) status = pick_version(g, node, def, label, diag);
     return status == TN_OK ? TN_OK : tn__node_context(diag, node, status);
 }
+
+const struct tn_op_def *tn__registry_op_flagged(
+    struct tn__registry *registry, uint32_t flag) {
+    const struct tn_op_def *found = NULL;
+    pthread_mutex_lock(&registry->lock);
+    tn__candidates_open_all(registry);
+    for (uint32_t i = 0; i < registry->n_entries && !found; i++) {
+        const struct tn_op_def *def = registry->entries[i]->def;
+        if (def && (def->flags & flag)) found = def;
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return found;
+}

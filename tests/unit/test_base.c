@@ -6,6 +6,7 @@
 #include "core/base/checked.h"
 #include "core/base/diag.h"
 #include "core/base/map.h"
+#include "core/base/sha256.h"
 #include "core/base/text.h"
 
 #include <string.h>
@@ -119,7 +120,40 @@ START_TEST(diag_names_are_cut_at_a_character) {
 }
 END_TEST
 
+/* The examples of FIPS 180-4, and one that is fed in pieces over block borders. */
+START_TEST(sha256_gives_the_published_digests) {
+    static const struct {
+        const char *text;
+        uint8_t first[4];
+    } rows[] = {{"", {0xe3, 0xb0, 0xc4, 0x42}}, {"abc", {0xba, 0x78, 0x16, 0xbf}},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            {0x24, 0x8d, 0x6a, 0x61}}};
+    uint8_t digest[32], whole[32];
+    struct tn_sha256 sha;
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tn__sha256_begin(&sha);
+        tn__sha256_add(&sha, rows[i].text, strlen(rows[i].text));
+        tn__sha256_end(&sha, digest);
+        ck_assert_mem_eq(digest, rows[i].first, 4);
+    }
+    char data[300];
+    memset(data, 'x', sizeof data);
+    tn__sha256_begin(&sha);
+    tn__sha256_add(&sha, data, sizeof data);
+    tn__sha256_end(&sha, whole);
+    for (unsigned piece = 1; piece < 130; piece += 7) {
+        tn__sha256_begin(&sha);
+        for (unsigned at = 0; at < sizeof data; at += piece)
+            tn__sha256_add(
+                &sha, data + at, sizeof data - at < piece ? sizeof data - at : piece);
+        tn__sha256_end(&sha, digest);
+        ck_assert_mem_eq(digest, whole, 32);
+    }
+}
+END_TEST
+
 static void add_tests(TCase *tests) {
+    tcase_add_test(tests, sha256_gives_the_published_digests);
     tcase_add_test(tests, tensor_bytes_of_packed_types_round_up);
     tcase_add_test(tests, tensor_bytes_that_overflow_are_refused);
     tcase_add_test(tests, alloc_aligns_and_frees_small_and_huge);

@@ -61,6 +61,7 @@
     X(col2im) \
     X(compare) \
     X(concat_split) \
+    X(context) \
     X(control) \
     X(conv) \
     X(conv_transpose) \

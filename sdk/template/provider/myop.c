@@ -10,8 +10,10 @@ enum { ADD, MUL, RELU, N_OPS };
 static const char *const op_names[N_OPS] = {"Add", "Mul", "Relu"};
 
 /* The host declines what is beyond the limits before capability is heard. */
-static const struct tn_provider_limits myop_limits = {.struct_size = TN_PROVIDER_LIMITS_SIZE,
-    .flags = TN_LIMIT_STATIC_SHAPES, .dtypes = TN_BIT(FLOAT)};
+static const struct tn_provider_limits myop_limits = {
+    .struct_size = TN_PROVIDER_LIMITS_SIZE,
+    .flags = TN_LIMIT_STATIC_SHAPES,
+    .dtypes = TN_BIT(FLOAT)};
 
 static const struct tn_provider_limits *limits_myop(void *instance) {
     (void)instance;
@@ -27,12 +29,14 @@ static uint32_t find_op(const struct tn_node *node) {
 
 static int same_shape(const struct tn_type *a, const struct tn_type *b) {
     return a->rank == b->rank && a->rank >= 0 &&
-           (a->rank == 0 || memcmp(a->dims, b->dims, sizeof(int64_t) * (size_t)a->rank) == 0);
+           (a->rank == 0 ||
+               memcmp(a->dims, b->dims, sizeof(int64_t) * (size_t)a->rank) == 0);
 }
 
 /* A verdict on every node: claimed into one group for each shape, or declined and why. */
 static tn_status judge_myop(void *instance, const struct tn_graph_api *api,
-    const struct tn_graph *graph, const struct tn_verdict_sink *sink, struct tn_diag *diag) {
+    const struct tn_graph *graph, const struct tn_verdict_sink *sink,
+    struct tn_diag *diag) {
     const tn_node_id *ids;
     uint32_t n;
     (void)instance;
@@ -46,7 +50,8 @@ static tn_status judge_myop(void *instance, const struct tn_graph_api *api,
         for (uint32_t k = 0; k < node->n_inputs && reason == TN_REASON_OK; k++)
             if (!same_shape(y, api->value_type(graph, node->inputs[k])))
                 reason = TN_REASON_LAYOUT;
-        while (!same_shape(y, api->value_type(graph, api->node(graph, ids[first])->outputs[0])) &&
+        while (!same_shape(
+                   y, api->value_type(graph, api->node(graph, ids[first])->outputs[0])) &&
                first < i)
             first++;
         TN_TRY(reason == TN_REASON_OK
@@ -68,7 +73,7 @@ struct step {
 struct chain {
     struct tn_compiled compiled;
     const struct tn_host *host;
-    tn_value_id ids[MOST_VALUES];        /* inputs, then constants and results as they come */
+    tn_value_id ids[MOST_VALUES]; /* inputs, then constants and results as they come */
     const float *constants[MOST_VALUES]; /* NULL: no constant */
     uint32_t n_values, n_steps;
     uint32_t outputs[MOST_VALUES];
@@ -86,7 +91,10 @@ static tn_status run_myop(void *self, const struct tn_run_args *args) {
         for (uint32_t s = 0; s < chain->n_steps; s++) {
             const struct step *step = &chain->steps[s];
             float a = v[step->a], b = v[step->b];
-            v[step->y] = step->op == ADD ? a + b : step->op == MUL ? a * b : a > 0 ? a : 0;
+            v[step->y] = step->op == ADD   ? a + b
+                         : step->op == MUL ? a * b
+                         : a > 0           ? a
+                                           : 0;
         }
         for (uint32_t o = 0; o < args->n_outputs; o++)
             ((float *)tn_out(args, o)->data)[i] = v[chain->outputs[o]];
@@ -100,7 +108,8 @@ static void destroy_chain(void *self) {
 }
 
 /* The place of a value; new ones are added. MOST_VALUES: the group is too large. */
-static uint32_t place_of(struct chain *chain, const struct tn_group *group, tn_value_id id) {
+static uint32_t place_of(
+    struct chain *chain, const struct tn_group *group, tn_value_id id) {
     uint32_t k = 0;
     while (k < chain->n_values && chain->ids[k] != id)
         k++;
@@ -142,7 +151,8 @@ static tn_status compile_myop(void *instance, const struct tn_group *group,
     if (!fits) {
         destroy_chain(chain);
         return tn_fail(diag, TN_UNSUPPORTED,
-            "myop: a group of %u nodes has more than %d values", group->n_nodes, MOST_VALUES);
+            "myop: a group of %u nodes has more than %d values", group->n_nodes,
+            MOST_VALUES);
     }
     *out = &chain->compiled;
     return TN_OK;
@@ -161,14 +171,20 @@ static tn_status create_myop(void *plugin_state, const struct tn_host *host,
 }
 
 static const struct tn_provider_def myop_provider = {.struct_size = TN_PROVIDER_DEF_SIZE,
-    .id = "myop", .name = "MyOp", .device_kind = TN_DEVICE_OTHER, .create = create_myop,
-    .limits = limits_myop, .capability = judge_myop, .compile = compile_myop};
+    .id = "myop",
+    .name = "MyOp",
+    .device_kind = TN_DEVICE_OTHER,
+    .create = create_myop,
+    .limits = limits_myop,
+    .capability = judge_myop,
+    .compile = compile_myop};
 
 TN_PLUGIN_FULL("com.example.myop", "1.0.0", TN_ABI_MINOR, (), (), (&myop_provider), NULL,
     NULL, NULL);
 
 TN_TESTS("com.example",
-    {"g (float[3] x, float[3] z) => (float[3] y) { a = Mul (x, z) b = Add (a, x) y = Relu (b) }",
+    {"g (float[3] x, float[3] z) => (float[3] y) { a = Mul (x, z) b = Add (a, x) y = "
+     "Relu (b) }",
         {TN_TENSOR(FLOAT, (3), 1, 2, -3), TN_TENSOR(FLOAT, (3), 4, -5, 6)},
         {TN_TENSOR(FLOAT, (3), 5, 0, 0)}},
     {"g (float[2] x) => (float[2] y, float[2] a) <float[2] w = {10, 20}> {"
@@ -177,7 +193,7 @@ TN_TESTS("com.example",
         {TN_TENSOR(FLOAT, (2), 121, 484), TN_TENSOR(FLOAT, (2), 11, 22)}},
     {"g (float[2] x) => (float[2] y) { y = Sqrt (x) }", {TN_TENSOR(FLOAT, (2), 4, 9)}, {},
         "operator not implemented"},
-    {"g (double[2] x) => (double[2] y) { y = Add (x, x) }", {TN_TENSOR(DOUBLE, (2), 4, 9)}, {},
-        "element type"},
-    {"g (float[n] x) => (float[n] y) { y = Add (x, x) }", {TN_TENSOR(FLOAT, (2), 4, 9)}, {},
-        "dynamic shape"});
+    {"g (double[2] x) => (double[2] y) { y = Add (x, x) }",
+        {TN_TENSOR(DOUBLE, (2), 4, 9)}, {}, "element type"},
+    {"g (float[n] x) => (float[n] y) { y = Add (x, x) }", {TN_TENSOR(FLOAT, (2), 4, 9)},
+        {}, "dynamic shape"});
