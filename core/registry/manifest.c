@@ -1,7 +1,8 @@
 /* Manifests: `<id>.plugin.ini`, written by the SDK's tool from a plugin's own tables, so
  * that nothing has to be opened to know what it offers.
  *
- *     [plugin]      id, name, version, library (beside the manifest), abi, triple, passes
+ *     [plugin]      id, name, version, library (beside the manifest), abi, triple, passes;
+ *                   missing: it was not built for lack of this
  *     [services:0]  ids1 = tenon.x/1, …
  *     [domain:0]    name, newest, ops1 = A, B, … ops2 = …
  *     [kernels:0]   provider, domain, ops1 = …
@@ -142,6 +143,7 @@ static tn_status read_plugin(struct reader *r, const struct tn__ini_entry *e) {
     struct tn__candidate *c = r->out;
     if (strcmp(e->key, "id") == 0) return copy_text(r, e->value, &c->id);
     if (strcmp(e->key, "version") == 0) return copy_text(r, e->value, &c->version);
+    if (strcmp(e->key, "missing") == 0) return copy_text(r, e->value, &c->missing);
     if (strcmp(e->key, "library") == 0) {
         if (e->value[0] == '\0' || e->value[0] == '/' || strstr(e->value, ".."))
             return fail_entry(r, e, "library must be a path below the manifest's folder");

@@ -65,6 +65,8 @@ struct tn__candidate {
     const char *path;     /* of the library; "(built in)" for static ones */
     const char *manifest; /* NULL without one */
     const char *id, *version;
+    const char
+        *missing; /* what the build lacked to make the library; NULL: it is there */
     uint32_t state;
     tn_status code;     /* of the refusal */
     const char *reason; /* why refused or disabled, "" otherwise */

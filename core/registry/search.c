@@ -72,12 +72,13 @@ static void set_state(struct tn__registry *registry, struct tn__candidate *candi
     if (!candidate->reason) candidate->reason = "not enough memory";
 }
 
-/* An earlier candidate of the same id takes precedence. */
+/* An earlier candidate of the same id takes precedence, unless it was never built. */
 static const struct tn__candidate *find_earlier(
     const struct tn__registry *registry, const struct tn__candidate *candidate) {
     for (uint32_t i = 0; registry->candidates[i] != candidate; i++) {
         const struct tn__candidate *other = registry->candidates[i];
-        if (other->state != TN__DISABLED && strcmp(other->id, candidate->id) == 0)
+        if (other->state != TN__DISABLED && !other->missing &&
+            strcmp(other->id, candidate->id) == 0)
             return other;
     }
     return NULL;
@@ -99,6 +100,11 @@ static tn_status add_manifest(
         snprintf(why, sizeof why, "'%s' comes earlier in the search order",
             earlier->manifest ? earlier->manifest : earlier->path);
         set_state(registry, candidate, TN__DISABLED, TN_PLUGIN, why);
+    } else if (candidate->missing) {
+        snprintf(why, sizeof why,
+            "plugin '%s' was not built for lack of %s; install that and build again",
+            candidate->id, candidate->missing);
+        set_state(registry, candidate, TN__REFUSED, TN_PLUGIN, why);
     } else if (!tn__plugin_enabled(registry, candidate->id, why, sizeof why)) {
         set_state(registry, candidate, TN__DISABLED, TN_PLUGIN, why);
     }

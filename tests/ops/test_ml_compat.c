@@ -13,13 +13,16 @@ static const struct {
     const char *graph;
     float x, onnx[MOST], ort[MOST];
 } cases[] = {
-    {"g (float[1,1] x) => (y) { l, y = ai.onnx.ml.LinearClassifier <coefficients = [1.0], "
+    {"g (float[1,1] x) => (y) { l, y = ai.onnx.ml.LinearClassifier <coefficients = "
+     "[1.0], "
      "intercepts = [0.0], classlabels_ints = [0,1]> (x) }",
         0.25f, {-0.25f, 0.25f}, {0.75f, 0.25f}},
-    {"g (float[1,1] x) => (y) { l, y = ai.onnx.ml.LinearClassifier <coefficients = [1.0], "
+    {"g (float[1,1] x) => (y) { l, y = ai.onnx.ml.LinearClassifier <coefficients = "
+     "[1.0], "
      "intercepts = [0.0], classlabels_ints = [0,1], post_transform = \"SOFTMAX\"> (x) }",
         -1, {0.880797f, 0.119203f}, {2, -1}},
-    {"g (float[1,1] x) => (y) { l, y = ai.onnx.ml.LinearClassifier <coefficients = [1.0], "
+    {"g (float[1,1] x) => (y) { l, y = ai.onnx.ml.LinearClassifier <coefficients = "
+     "[1.0], "
      "intercepts = [0.0], classlabels_ints = [0,1], post_transform = \"LOGISTIC\"> (x) }",
         2, {0.119203f, 0.880797f}, {0.119203f, 0.880797f}},
     {"g (float[1,1] x) => (y) { y = ai.onnx.ml.LabelEncoder <keys_floats = [1.0,1.0], "
@@ -53,7 +56,8 @@ static void run(size_t i, const char *compat, const float *wanted) {
     if (status == TN_OK) status = tn_context_run(context, NULL, &diag);
     ck_assert_msg(status == TN_OK, "%s", diag.message);
     const struct tn_tensor *y =
-        tn_context_output(context, tn_session_io_count(session, TN_OUTPUT) - 1)->as.tensor;
+        tn_context_output(context, tn_session_io_count(session, TN_OUTPUT) - 1)
+            ->as.tensor;
     for (uint64_t k = 0; k < y->size / sizeof(float); k++)
         ck_assert_msg(fabsf(((const float *)y->data)[k] - wanted[k]) < 1e-6f,
             "case %d, %s: element %d is %g", (int)i, compat, (int)k,

@@ -28,6 +28,9 @@ struct error_case {
 static const struct error_case cases[] = {
 #include "error_cases.inc"
 #include "ml_error_cases.inc"
+#ifdef TN_HAVE_TEXT
+#include "text_error_cases.inc"
+#endif
 };
 /* clang-format on */
 

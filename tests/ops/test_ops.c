@@ -44,7 +44,10 @@ static const struct op_case cases[] = {
 #include "op_cases.inc"
 #include "window_cases.inc"
 #include "region_cases.inc"
+#ifdef TN_HAVE_TEXT
 #include "text_cases.inc"
+#include "token_cases.inc"
+#endif
 #include "ml_cases.inc"
 };
 /* clang-format on */
@@ -64,6 +67,8 @@ static void store(const struct numbers *n, void *out) {
         if (n->dtype == TN_DOUBLE) ((double *)out)[i] = n->v[i];
         if (n->dtype == TN_INT64) ((int64_t *)out)[i] = (int64_t)n->v[i];
         if (n->dtype == TN_INT32) ((int32_t *)out)[i] = (int32_t)n->v[i];
+        if (n->dtype == TN_UINT32) ((uint32_t *)out)[i] = (uint32_t)n->v[i];
+        if (n->dtype == TN_UINT64) ((uint64_t *)out)[i] = (uint64_t)n->v[i];
         if (n->dtype == TN_INT8) ((int8_t *)out)[i] = (int8_t)n->v[i];
         if (n->dtype == TN_UINT8) ((uint8_t *)out)[i] = (uint8_t)n->v[i];
         if (n->dtype == TN_BOOL) ((uint8_t *)out)[i] = n->v[i] != 0;
@@ -76,6 +81,7 @@ static double load(const struct tn_tensor *t, int64_t i) {
     case TN_DOUBLE: return ((const double *)t->data)[i];
     case TN_INT64: return (double)((const int64_t *)t->data)[i];
     case TN_INT32: return ((const int32_t *)t->data)[i];
+    case TN_UINT32: return ((const uint32_t *)t->data)[i];
     case TN_INT8: return ((const int8_t *)t->data)[i];
     case TN_UINT8:
     case TN_BOOL: return ((const uint8_t *)t->data)[i];
@@ -83,7 +89,9 @@ static double load(const struct tn_tensor *t, int64_t i) {
     }
 }
 
-static bool close_to(double got, double wanted) {
+/* Integers are equal or not. */
+static bool close_to(int32_t dtype, double got, double wanted) {
+    if (dtype != TN_FLOAT && dtype != TN_DOUBLE) return got == wanted;
     if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got);
     if (isinf(wanted)) return got == wanted;
     return fabs(got - wanted) <= 1e-7 + 1e-5 * fabs(wanted);
@@ -99,7 +107,7 @@ static void check_output(const struct op_case *c, const struct tn_value_ref *out
         ck_assert_msg(t->dims[i] == c->y.dims[i], "%s: axis %d has size %lld", c->name, i,
             (long long)t->dims[i]);
     for (int64_t i = 0; i < count(&c->y); i++)
-        ck_assert_msg(close_to(load(t, i), c->y.v[i]),
+        ck_assert_msg(close_to(t->dtype, load(t, i), c->y.v[i]),
             "%s: element %lld is %g, expected %g", c->name, (long long)i, load(t, i),
             c->y.v[i]);
 }

@@ -14,10 +14,12 @@ static struct tn__registry *registry;
 static struct tn__conf *conf;
 static char dir[64];
 
+static int warnings;
+
 static void quiet(void *self, uint32_t level, const char *message) {
     (void)self;
-    (void)level;
     (void)message;
+    warnings += level <= TN_LOG_WARNING;
 }
 
 static const struct tn__host_services services = {.log = quiet};
@@ -194,6 +196,49 @@ START_TEST(a_plugin_is_opened_when_its_operator_is_needed) {
 }
 END_TEST
 
+/* A further manifest in the folder. */
+static void add_manifest(const char *name, const char *sed) {
+    char manifest[128];
+    snprintf(manifest, sizeof manifest, "%s/%s.plugin.ini", dir, name);
+    copy_file(FAKES_DIR "/org.tenon.fake.good.plugin.ini", manifest, sed);
+}
+
+START_TEST(of_two_plugins_of_a_domain_the_one_that_is_needed_is_opened) {
+    make_folder("");
+    add_manifest("org.tenon.fake.more",
+        "s/fake.good/fake.more/; s/= Double.*/= More/; /provider:0/,$d");
+    search(NULL, NULL);
+    warnings = 0;
+    ck_assert_ptr_nonnull(tn__registry_op(registry, "fake", "Double"));
+    ck_assert_int_eq(warnings, 0);
+    /* there is no library beside the other manifest */
+    ck_assert_ptr_null(tn__registry_op(registry, "fake", "More"));
+    ck_assert_int_eq(warnings, 1);
+}
+END_TEST
+
+START_TEST(a_plugin_that_was_not_built_says_what_it_lacked) {
+    make_folder("s/^abi.*/missing = libone and libtwo/");
+    search(NULL, NULL);
+    ck_assert_ptr_null(tn__registry_op(registry, "fake", "Double"));
+    struct tn_text text = {0};
+    assert_ok(
+        tn__registry_report(registry, TN_REPORT_PLUGINS, TN_FORMAT_TEXT, &text, &diag),
+        diag);
+    ck_assert_msg(
+        strstr(text.data, "not built for lack of libone and libtwo"), "%s", text.data);
+    tn__text_free(&text);
+}
+END_TEST
+
+START_TEST(a_plugin_that_was_not_built_gives_way_to_one_that_was) {
+    make_folder("");
+    add_manifest("first", "s/^abi.*/missing = libone/");
+    search(NULL, NULL);
+    ck_assert_ptr_nonnull(tn__registry_op(registry, "fake", "Double"));
+}
+END_TEST
+
 START_TEST(a_plugin_is_opened_when_its_provider_is_asked_for) {
     make_folder("");
     search(NULL, NULL);
@@ -356,6 +401,9 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, one_plugin_twice_is_one_and_two_of_a_kind_are_refused);
     tcase_add_test(tests, what_is_not_there_or_unsafe_is_refused);
     tcase_add_test(tests, a_plugin_is_opened_when_its_operator_is_needed);
+    tcase_add_test(tests, of_two_plugins_of_a_domain_the_one_that_is_needed_is_opened);
+    tcase_add_test(tests, a_plugin_that_was_not_built_says_what_it_lacked);
+    tcase_add_test(tests, a_plugin_that_was_not_built_gives_way_to_one_that_was);
     tcase_add_test(tests, a_plugin_is_opened_when_its_provider_is_asked_for);
     tcase_add_test(tests, a_plugin_is_opened_when_its_service_is_asked_for);
     tcase_add_test(tests, the_environment_adds_folders);

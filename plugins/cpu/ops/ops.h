@@ -94,7 +94,6 @@
     X(random) \
     X(recurrent) \
     X(reduce) \
-    X(regex_full_match) \
     X(resize) \
     X(reverse_sequence) \
     X(roi_align) \
@@ -110,9 +109,6 @@
     X(signal_tables) \
     X(slice_pad) \
     X(softmax) \
-    X(string_normalizer) \
-    X(string_pieces) \
-    X(tfidf) \
     X(topk) \
     X(training) \
     X(transpose) \

@@ -1,67 +1,97 @@
 /* StringConcat and StringSplit. Pieces of a string share its bytes. */
-#include "loops/elementwise.h"
-#include "ops/broadcast.h"
-#include "ops/utf8.h"
+#include "tenon/helper/broadcast.h"
+#include "text.h"
+#include "utf8.h"
 
 /* clang-format off */
 #define SPLIT_ATTRS(X, S) X(S, STRING, delimiter, "") X(S, INT, maxsplit, INT64_MAX)
 /* clang-format on */
 TN_ATTR_TABLE(split, SPLIT_ATTRS)
 
-/* ---- StringConcat ------------------------------------------------------------------------ */
-
-static tn_status create_concat(const struct tn_kernel_ctx *ctx, void **out) {
-    return tn__kernel_create(ctx, sizeof(struct tn__kernel), out);
+/* Bytes of the white space character that text begins with, 0 when it is none. */
+static size_t space_at(const char *text, size_t size) {
+    size_t n;
+    uint32_t c = tn__utf8_decode(text, size, &n);
+    bool space = (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20) || c == 0x85 ||
+                 c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
+                 c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+    return space ? n : 0;
 }
 
-struct concat {
-    const struct tn_string *x, *y;
-    struct tn_string *z;
-    char *bytes; /* NULL while lengths are summed */
-    uint64_t used;
+/* ---- StringConcat ------------------------------------------------------------------------ */
+
+static tn_status infer_concat(const struct tn_infer *infer) {
+    return tn_infer_broadcast(infer, TN_STRING, 0, 2);
+}
+
+static tn_status create_concat(const struct tn_kernel_ctx *ctx, void **out) {
+    return tn_kernel_create(ctx, sizeof(struct tn_kernel_head), out);
+}
+
+/* An operand that is broadcast to the output: elements to step on each of its axes. */
+struct operand {
+    const struct tn_string *at;
+    int64_t steps[TN_RANK_MAX];
 };
 
-static void concat_run(
-    void *arg, int64_t dst, const int64_t *offsets, const int64_t *steps, int64_t n) {
-    struct concat *job = arg;
-    for (int64_t i = 0; i < n; i++) {
-        const struct tn_string *x = job->x + offsets[0] + i * steps[0];
-        const struct tn_string *y = job->y + offsets[1] + i * steps[1];
-        if (job->bytes) {
-            char *to = job->bytes + job->used;
-            if (x->size) memcpy(to, x->data, x->size);
-            if (y->size) memcpy(to + x->size, y->data, y->size);
-            job->z[dst + i] = (struct tn_string){to, x->size + y->size};
-        }
-        job->used += x->size + y->size;
+static void broadcast(
+    struct operand *operand, const struct tn_tensor *x, const struct tn_tensor *z) {
+    int64_t step = 1;
+    operand->at = x->data;
+    for (uint32_t d = z->rank, i = x->rank; d-- > 0;) {
+        int64_t dim = i > 0 ? x->dims[--i] : 1;
+        operand->steps[d] = dim == 1 ? 0 : step;
+        step *= dim;
     }
 }
 
+/* Joins all pairs; bytes NULL: only sums their sizes. */
+static uint64_t concat(
+    struct operand x, struct operand y, const struct tn_tensor *z, char *bytes) {
+    struct tn_string *out = z->data;
+    int64_t index[TN_RANK_MAX] = {0}, n = tn_tensor_count(z);
+    uint64_t used = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (bytes) {
+            char *to = bytes + used;
+            if (x.at->size) memcpy(to, x.at->data, x.at->size);
+            if (y.at->size) memcpy(to + x.at->size, y.at->data, y.at->size);
+            out[i] = (struct tn_string){to, x.at->size + y.at->size};
+        }
+        used += x.at->size + y.at->size;
+        for (uint32_t d = z->rank; i + 1 < n && d-- > 0;) {
+            x.at += x.steps[d];
+            y.at += y.steps[d];
+            if (++index[d] < z->dims[d]) break;
+            x.at -= x.steps[d] * z->dims[d];
+            y.at -= y.steps[d] * z->dims[d];
+            index[d] = 0;
+        }
+    }
+    return used;
+}
+
 static tn_status compute_concat(void *object, const struct tn_run_args *args) {
-    const struct tn_tensor *x = tn_in(args, 0), *y = tn_in(args, 1);
-    const struct tn_tensor *const operands[2] = {x, y};
     const struct tn_run *run = args->run;
     struct tn_tensor *z = tn_out(args, 0);
-    struct tn__ew ew;
+    struct operand x, y;
     (void)object;
     if (!z) return tn_fail(run->diag, TN_INTERNAL, "the output's shape is not known");
-    TN_TRY(tn__ew_plan(&ew, z->dims, z->rank, operands, 2, run->diag));
-    if (ew.count == 0) return TN_OK;
-    struct concat job = {x->data, y->data, z->data, NULL, 0};
-    tn__ew_walk(&ew, 0, ew.count, concat_run, &job);
-    job.bytes = run->alloc(run, job.used ? job.used : 1, 1);
-    if (!job.bytes)
+    broadcast(&x, tn_in(args, 0), z);
+    broadcast(&y, tn_in(args, 1), z);
+    uint64_t size = concat(x, y, z, NULL);
+    char *bytes = run->alloc(run, size ? size : 1, 1);
+    if (!bytes)
         return tn_fail(run->diag, TN_OUT_OF_MEMORY, "no memory for %llu bytes of text",
-            (unsigned long long)job.used);
-    job.used = 0;
-    tn__ew_walk(&ew, 0, ew.count, concat_run, &job);
+            (unsigned long long)size);
+    (void)concat(x, y, z, bytes);
     return TN_OK;
 }
 
 /* ---- StringSplit ------------------------------------------------------------------------- */
 
 struct split {
-    struct tn__kernel base;
+    struct tn_kernel_head base;
     struct tn_string delimiter;
     int64_t most; /* splits */
 };
@@ -83,7 +113,7 @@ static tn_status infer_split(const struct tn_infer *infer) {
 static tn_status create_split(const struct tn_kernel_ctx *ctx, void **out) {
     struct split_attrs attrs;
     TN_TRY(TN_ATTRS_READ(split, ctx->node, &attrs, ctx->diag));
-    TN_TRY(tn__kernel_create(ctx, sizeof(struct split), out));
+    TN_TRY(tn_kernel_create(ctx, sizeof(struct split), out));
     struct split *k = *out;
     k->delimiter = attrs.delimiter;
     k->most = attrs.maxsplit < 0 ? INT64_MAX : attrs.maxsplit;
@@ -125,12 +155,12 @@ static int64_t split_words(
     int64_t n = 0;
     for (;;) {
         size_t space;
-        while (at < end && (space = tn__utf8_space(at, (size_t)(end - at))) > 0)
+        while (at < end && (space = space_at(at, (size_t)(end - at))) > 0)
             at += space;
         if (at >= end) return n;
         const char *word = at;
         if (n == k->most) at = end;
-        while (at < end && tn__utf8_space(at, (size_t)(end - at)) == 0)
+        while (at < end && space_at(at, (size_t)(end - at)) == 0)
             at++;
         if (pieces) pieces[n] = (struct tn_string){word, (uint64_t)(at - word)};
         n++;
@@ -177,7 +207,7 @@ static tn_status compute_split(void *object, const struct tn_run_args *args) {
 /* clang-format off */
 static const struct tn_op_def defs[] = {
     {TN_DEF("", "StringConcat"), TN_VERSIONS({20}), TN_INPUTS({"X", "T"}, {"Y", "T"}),
-        TN_OUTPUTS({"Z", "T"}), TN_TYPE_VARS({"T", TN_BIT(STRING)}), .infer = tn__infer_binary},
+        TN_OUTPUTS({"Z", "T"}), TN_TYPE_VARS({"T", TN_BIT(STRING)}), .infer = infer_concat},
     {TN_DEF("", "StringSplit"), TN_VERSIONS({20}), TN_INPUTS({"X", "T1"}),
         TN_OUTPUTS({"Y", "T2"}, {"Z", "T3"}),
         TN_TYPE_VARS({"T1", TN_BIT(STRING)}, {"T2", TN_BIT(STRING)}, {"T3", TN_BIT(INT64)}),
@@ -185,8 +215,8 @@ static const struct tn_op_def defs[] = {
 };
 
 static const struct tn_kernel_def kernels[] = {
-    {TN_KERNEL("", "StringConcat", 20), .create = create_concat, .compute = compute_concat},
-    {TN_KERNEL("", "StringSplit", 20), .create = create_split, .compute = compute_split},
+    {TN_KERNEL_OF("", "StringConcat", 20), .create = create_concat, .compute = compute_concat},
+    {TN_KERNEL_OF("", "StringSplit", 20), .create = create_split, .compute = compute_split},
 };
 /* clang-format on */
 

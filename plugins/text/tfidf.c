@@ -1,10 +1,9 @@
-/* TfIdfVectorizer: counts the n-grams of a pool in each row of tokens.
+/* TfIdfVectorizer, and Ngram, its name in com.microsoft before ONNX had it: counts the n-grams of a pool in each row of tokens.
  *
  * N-grams lie in one hash table, keyed by the hashes of their tokens; a row's tokens are
  * hashed once. An n-gram grows token by token from each start, so that all its lengths are
  * looked up on one walk. */
-#include "ops/ops.h"
-#include "tenon/helper/parallel.h"
+#include "text.h"
 
 /* clang-format off */
 #define TFIDF_ATTRS(X, S)                                                                \
@@ -31,7 +30,7 @@ struct gram {
 };
 
 struct tfidf {
-    struct tn__kernel base;
+    struct tn_kernel_head base;
     struct tfidf_attrs attrs; /* lists are borrowed from the node */
     enum mode mode;
     int64_t width; /* of an output row */
@@ -161,7 +160,7 @@ static void destroy_tfidf(void *kernel) {
 }
 
 static tn_status create_tfidf(const struct tn_kernel_ctx *ctx, void **out) {
-    TN_TRY(tn__kernel_create(ctx, sizeof(struct tfidf), out));
+    TN_TRY(tn_kernel_create(ctx, sizeof(struct tfidf), out));
     tn_status status = setup(ctx, *out);
     if (status != TN_OK) {
         destroy_tfidf(*out);
@@ -287,17 +286,24 @@ static tn_status compute_tfidf(void *object, const struct tn_run_args *args) {
 }
 
 /* clang-format off */
+#define TFIDF_DEF(domain, name, since)                                                   \
+    {TN_DEF(domain, name), TN_VERSIONS({since}), TN_INPUTS({"X", "T"}),                  \
+        TN_OUTPUTS({"Y", "T1"}),                                                         \
+        TN_TYPE_VARS({"T", TN_TYPES_INDEX | TN_BIT(STRING)}, {"T1", TN_BIT(FLOAT)}),     \
+        TN_ATTRS(tfidf), .infer = infer_tfidf}
+#define TFIDF_KERNEL(domain_text, name, version)                                         \
+    {.struct_size = TN_KERNEL_DEF_SIZE, .provider = "cpu", .domain = domain_text,        \
+        .op_type = name, .since = version, .create = create_tfidf,                       \
+        .destroy = destroy_tfidf, .compute = compute_tfidf}
+
 static const struct tn_op_def defs[] = {
-    {TN_DEF("", "TfIdfVectorizer"), TN_VERSIONS({9}), TN_INPUTS({"X", "T"}),
-        TN_OUTPUTS({"Y", "T1"}),
-        TN_TYPE_VARS({"T", TN_TYPES_INDEX | TN_BIT(STRING)}, {"T1", TN_BIT(FLOAT)}),
-        TN_ATTRS(tfidf), .infer = infer_tfidf},
+    TFIDF_DEF("", "TfIdfVectorizer", 9),
+    TFIDF_DEF(TN_CONTRIB_DOMAIN, "Ngram", 1),
 };
 
 static const struct tn_kernel_def kernels[] = {
-    {.struct_size = TN_KERNEL_DEF_SIZE, .provider = "cpu", .domain = "",
-        .op_type = "TfIdfVectorizer", .since = 9, .create = create_tfidf,
-        .destroy = destroy_tfidf, .compute = compute_tfidf},
+    TFIDF_KERNEL("", "TfIdfVectorizer", 9),
+    TFIDF_KERNEL(TN_CONTRIB_DOMAIN, "Ngram", 1),
 };
 /* clang-format on */
 
