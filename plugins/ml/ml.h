@@ -47,6 +47,9 @@ struct tn__ml {
     X(scale) \
     X(solve) \
     X(svm_machines) \
+    X(tree_classifier) \
+    X(tree_ensemble) \
+    X(tree_regressor) \
     X(zipmap)
 TN_ML_FAMILIES(TN_FAMILY_DECLARE)
 /* clang-format on */

@@ -57,6 +57,7 @@ FIELD(tn_kernel_def, since, 40) FIELD(tn_kernel_def, n_types, 44) FIELD(tn_kerne
 FIELD(tn_kernel_def, inplace, 64) FIELD(tn_kernel_def, create, 72) FIELD(tn_kernel_def, destroy, 80)
 FIELD(tn_kernel_def, prepack, 88) FIELD(tn_kernel_def, workspace, 96)
 FIELD(tn_kernel_def, prepare, 104) FIELD(tn_kernel_def, compute, 112) FIELD(tn_kernel_def, cost, 120)
+FIELD(tn_kernel_def, explain, 128)
 FIELD(tn_rewrite, graph, 24) FIELD(tn_rewrite, node, 32) FIELD(tn_rewrite, to, 40)
 FIELD(tn_rewrite, diag, 48)
 FIELD(tn_run, output_alloc, 32) FIELD(tn_run, output_set, 40) FIELD(tn_run, alloc, 48)

@@ -23,6 +23,7 @@ struct tn_tree_build {
     struct tn_diag *diag;
     /* Answers: */
     void *model;      /* NULL: does not fit (TN_OK is returned), the next row is asked */
+    bool keeps_nodes; /* the model reads the forest's node arrays: they stay */
     char reason[160]; /* one clause, why it fits or not, with the numbers that decided:
                          "depth 6, at most 222 thresholds a column" */
 };

@@ -332,8 +332,13 @@ struct tn_kernel_def {
     tn_compute_fn compute;
     /* [any] Estimate for the shapes in args. May be NULL. */
     void (*cost)(void *kernel, const struct tn_run_args *args, struct tn_cost *out);
+    /* [any] One line, NUL-terminated within `size` bytes: which way of several the kernel
+     * goes for the shapes in args and why; for NULL args, which ways it may go. Shown by
+     * profiles and reports. May be NULL. Minor 1. */
+    void (*explain)(
+        void *kernel, const struct tn_run_args *args, char *out, uint64_t size);
 };
-#define TN_KERNEL_DEF_SIZE ((uint32_t)TN_END_OF(struct tn_kernel_def, cost))
+#define TN_KERNEL_DEF_SIZE ((uint32_t)TN_END_OF(struct tn_kernel_def, explain))
 
 #ifdef __cplusplus
 }

@@ -39,4 +39,14 @@ static inline tn_status tn_isa_choose(
     return TN_OK;
 }
 
+/* The processor's features (TN_CPU_*) without those above the level. */
+static inline uint64_t tn_isa_features(const struct tn_host *host, enum tn_isa isa) {
+    uint64_t above = 0;
+    if (isa < TN_ISA_AVX512VNNI)
+        above |= TN_CPU_AVX512_VNNI | TN_CPU_AVX512_BF16 | TN_CPU_AVX_VNNI;
+    if (isa < TN_ISA_AVX512) above |= TN_CPU_AVX512;
+    if (isa < TN_ISA_AVX2) above |= TN_CPU_AVX2;
+    return host->cpu_features & ~above;
+}
+
 #endif

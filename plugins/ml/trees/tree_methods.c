@@ -1,0 +1,9 @@
+/* The table of methods, best first. */
+#include "trees/tree_methods.h"
+
+const struct tn_tree_method *const tn__tree_methods[] = {
+    &tn__tree_walk,
+    &tn__tree_plain_walk,
+};
+
+const uint32_t tn__tree_method_count = sizeof tn__tree_methods / sizeof *tn__tree_methods;
