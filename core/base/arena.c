@@ -132,6 +132,14 @@ int tn__arena_grow(
     return 1;
 }
 
+int tn__arena_owns(const struct tn_arena *arena, const void *ptr) {
+    for (const struct block *b = arena->blocks; b; b = b->next) {
+        uintptr_t begin = (uintptr_t)(b + 1), at = (uintptr_t)ptr;
+        if (at >= begin && at - begin < b->size) return 1;
+    }
+    return 0;
+}
+
 uint64_t tn__arena_bytes(const struct tn_arena *arena) {
     return arena->bytes;
 }

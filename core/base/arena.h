@@ -25,6 +25,8 @@ char *tn__arena_format(struct tn_arena *arena, const char *format, ...)
  * memory. The old block stays in the arena. */
 int tn__arena_grow(
     struct tn_arena *arena, void **items, uint32_t *cap, uint32_t need, uint64_t size);
+/* Whether ptr lies in memory of the arena; time grows with the number of its blocks. */
+int tn__arena_owns(const struct tn_arena *arena, const void *ptr);
 /* Bytes taken from the system. */
 uint64_t tn__arena_bytes(const struct tn_arena *arena);
 

@@ -132,6 +132,13 @@ static bool copy_element(struct tn_arena *arena, uint32_t type, void *element) {
     }
 }
 
+/* Long enough that asking for its arena costs less than copying it. */
+static bool is_long_list(const struct tn_attr *attr) {
+    return attr->count >= 4096 && !attr->ref &&
+           (attr->type == TN_ATTR_FLOATS || attr->type == TN_ATTR_INTS ||
+               attr->type == TN_ATTR_STRINGS);
+}
+
 tn_status tn__attr_copy(struct tn_arena *arena, const struct tn_attr *src,
     struct tn_attr *out, struct tn_diag *diag) {
     if (src->type >= sizeof attr_element_size || (src->type == 0 && !src->ref))
@@ -140,6 +147,10 @@ tn_status tn__attr_copy(struct tn_arena *arena, const struct tn_attr *src,
     uint64_t size = attr_element_size[src->type];
     struct tn_attr copy = *src;
     copy.name = tn__arena_string(arena, src->name, strlen(src->name));
+    if (is_long_list(src) && tn__arena_owns(arena, src->as.ptr)) {
+        *out = copy; /* attributes never change: it may be shared */
+        return copy.name ? TN_OK : tn__fail_memory(diag, "an attribute", size);
+    }
     copy.as.ptr = tn__arena_copy(arena, src->as.ptr, size * src->count);
     if (src->ref) copy.ref = tn__arena_string(arena, src->ref, strlen(src->ref));
     bool done = copy.name && copy.as.ptr && (!src->ref || copy.ref);

@@ -14,7 +14,14 @@ struct held {
     bool zero;
 };
 
-static void list_held(const Onnx__AttributeProto *a, struct held held[N_TYPES]) {
+/* The lists that the walker has decoded, or NULL. */
+static const struct tn__lists *long_lists(
+    const struct tn__reader *r, const Onnx__AttributeProto *a) {
+    return a->payload ? r->payloads.items[a->payload - 1].lists : NULL;
+}
+
+static void list_held(const struct tn__reader *r, const Onnx__AttributeProto *a,
+    struct held held[N_TYPES]) {
     const struct held all[N_TYPES] = {
         [TN_ATTR_FLOAT] = {a->has_f, &a->f, a->f == 0},
         [TN_ATTR_INT] = {a->has_i, &a->i, a->i == 0},
@@ -31,7 +38,14 @@ static void list_held(const Onnx__AttributeProto *a, struct held held[N_TYPES]) 
         [TN_ATTR_TYPE_PROTO] = {a->tp != NULL, &a->tp, false},
         [TN_ATTR_TYPE_PROTOS] = {a->n_type_protos, a->type_protos, false},
     };
+    static const uint32_t list_types[TN_LIST_KINDS] = {
+        TN_ATTR_FLOATS, TN_ATTR_INTS, TN_ATTR_STRINGS};
+    const struct tn__lists *lists = long_lists(r, a);
     memcpy(held, all, sizeof all);
+    for (uint32_t kind = 0; lists && kind < TN_LIST_KINDS; kind++)
+        if (lists->of[kind].n)
+            held[list_types[kind]] =
+                (struct held){lists->of[kind].n, lists->of[kind].items, false};
 }
 
 static bool is_list(uint32_t type) {
@@ -42,7 +56,7 @@ static bool is_list(uint32_t type) {
 /* The type it states or, before IR 2, the one whose value is set. */
 static tn_status find_type(struct tn__reader *r, const Onnx__AttributeProto *a,
     struct held held[N_TYPES], uint32_t *out, struct tn_diag *diag) {
-    list_held(a, held);
+    list_held(r, a, held);
     uint32_t type = (uint32_t)a->type, n_set = 0, set = 0;
     for (uint32_t t = 1; t < N_TYPES; t++) {
         if (!held[t].n) continue;
@@ -133,7 +147,10 @@ static tn_status read_strings(struct tn__reader *r, const ProtobufCBinaryData *i
 }
 
 static tn_status read_value(struct tn__reader *r, struct tn_graph *g,
-    const struct held *held, struct tn_attr *out, struct tn_diag *diag) {
+    const Onnx__AttributeProto *a, const struct held *held, struct tn_attr *out,
+    struct tn_diag *diag) {
+    const struct tn__lists *lists = long_lists(r, a);
+    const void *decoded = lists ? lists->of[TN_LIST_STRINGS].items : NULL;
     out->count = is_list(out->type) ? (uint32_t)held->n : 1;
     if (held->n > UINT32_MAX)
         return tn__fail_as(diag, TN_LIMIT_EXCEEDED, TN_RULE_LIMIT_MESSAGES,
@@ -148,9 +165,13 @@ static tn_status read_value(struct tn__reader *r, struct tn_graph *g,
     case TN_ATTR_GRAPH:
     case TN_ATTR_GRAPHS: return read_graphs(r, g, held->items, held->n, out, diag);
     case TN_ATTR_STRING:
-    case TN_ATTR_STRINGS: return read_strings(r, held->items, out->count, out, diag);
-    default: out->as.ptr = held->items; return TN_OK; /* numbers, as they are */
+    case TN_ATTR_STRINGS:
+        if (held->items == decoded) break;
+        return read_strings(r, held->items, out->count, out, diag);
+    default: break;
     }
+    out->as.ptr = held->items; /* as they are */
+    return TN_OK;
 }
 
 static bool is_formal(const Onnx__FunctionProto *f, const char *name) {
@@ -188,7 +209,7 @@ static tn_status read_attr(struct tn__reader *r, struct tn_graph *g,
         out->ref = a->ref_attr_name;
         return check_reference(r, a, diag);
     }
-    return read_value(r, g, &held[out->type], out, diag);
+    return read_value(r, g, a, &held[out->type], out, diag);
 }
 
 /* Nodes have few attributes, but a hostile one may have a million. */

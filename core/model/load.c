@@ -33,6 +33,16 @@ static tn_status open_source(const struct tn_model *source, struct tn__reader *r
     return TN_OK;
 }
 
+/* What the walker has read of a file with long lists will not be read again: its pages may go,
+ * and those of the weights come back when they are wanted. */
+static void forget_lists(struct tn__reader *r, const void *data, uint64_t size) {
+    for (uint32_t i = 0; i < r->payloads.n; i++) {
+        if (!r->payloads.items[i].lists) continue;
+        tn__model_forget(r->model, data, size);
+        return;
+    }
+}
+
 static tn_status read_bytes(
     struct tn__reader *r, const void *data, uint64_t size, struct tn_diag *diag) {
     if (size > r->limits.max_file_bytes)
@@ -45,8 +55,9 @@ static tn_status read_bytes(
         return tn__fail_rule(
             diag, TN_RULE_NOT_A_MODEL, "%s is no ONNX model: it is %s", r->label, other);
     ProtobufCMessage *message;
-    TN_TRY(tn__wire_parse(r->temp, &onnx__model_proto__descriptor, data, size, r->label,
+    TN_TRY(tn__wire_parse(r->temp, r->arena, &onnx__model_proto__descriptor, data, size, r->label,
         &message, &r->payloads, diag));
+    forget_lists(r, data, size);
     return tn__read_model(r, (const Onnx__ModelProto *)message, diag);
 }
 

@@ -247,7 +247,7 @@ tn_status tn__value_decode(struct tn_arena *arena, const void *data, uint64_t si
     if (!r.temp) return tn__fail_memory(diag, "a value", size);
     ProtobufCMessage *message;
     tn_status status = tn__wire_parse(
-        r.temp, types[kind], data, size, r.label, &message, &r.payloads, diag);
+        r.temp, r.arena, types[kind], data, size, r.label, &message, &r.payloads, diag);
     if (status == TN_OK) {
         const void *m = message;
         struct item item = {0};

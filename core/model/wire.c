@@ -40,6 +40,7 @@ struct walker {
     uint32_t depth;
     struct tn_text skeleton; /* bytes, not text */
     struct tn_arena *arena;
+    struct tn_arena *lists; /* of long lists */
     struct tn__payloads payloads;
     uint64_t structure; /* bytes the parser will need */
     const char *label;
@@ -170,8 +171,8 @@ static bool is_payload(const ProtobufCMessageDescriptor *type,
            (packed && strcmp(field->name, "dims") != 0);
 }
 
-static tn_status keep_payload(struct walker *w, const ProtobufCFieldDescriptor *field,
-    const uint8_t *content, uint64_t size) {
+/* The payload of the message that is being read, made when there is none. */
+static tn_status open_payload(struct walker *w, struct tn__payload **out) {
     struct frame *f = top(w);
     if (!f->payload) {
         struct tn__payloads *list = &w->payloads;
@@ -181,7 +182,14 @@ static tn_status keep_payload(struct walker *w, const ProtobufCFieldDescriptor *
         list->items[list->n++] = (struct tn__payload){0};
         f->payload = list->n;
     }
-    struct tn__payload *payload = &w->payloads.items[f->payload - 1];
+    *out = &w->payloads.items[f->payload - 1];
+    return TN_OK;
+}
+
+static tn_status keep_payload(struct walker *w, const ProtobufCFieldDescriptor *field,
+    const uint8_t *content, uint64_t size) {
+    struct tn__payload *payload;
+    TN_TRY(open_payload(w, &payload));
     if (field->type == PROTOBUF_C_TYPE_BYTES) {
         payload->raw = content;
         payload->raw_size = size;
@@ -192,6 +200,54 @@ static tn_status keep_payload(struct walker *w, const ProtobufCFieldDescriptor *
         payload->packed_size = size;
         payload->packed_field = field->id;
     }
+    return TN_OK;
+}
+
+static tn_status check_structure(struct walker *w) {
+    if (w->structure <= MAX_STRUCTURE && w->skeleton.size <= MAX_SKELETON) return TN_OK;
+    return tn__fail_as(w->diag, TN_LIMIT_EXCEEDED, TN_RULE_LIMIT_MESSAGES,
+        "%s: the structure of the model, weights aside, needs more than %llu MiB",
+        w->label, (unsigned long long)(MAX_STRUCTURE >> 20));
+}
+
+/* Which list of an attribute a field is, TN_LIST_KINDS: none. */
+static uint32_t list_kind(
+    const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field) {
+    static const char *const names[TN_LIST_KINDS] = {"floats", "ints", "strings"};
+    uint32_t kind = 0;
+    if (type != &onnx__attribute_proto__descriptor) return TN_LIST_KINDS;
+    while (kind < TN_LIST_KINDS && strcmp(field->name, names[kind]) != 0)
+        kind++;
+    return kind;
+}
+
+/* Decodes the elements that begin at the tag when they are a long list, or go on with one;
+ * *out_taken says so. A list that the skeleton has begun stays there. */
+static tn_status take_long_list(struct walker *w, const ProtobufCFieldDescriptor *field,
+    const uint8_t *tag_at, bool *out_taken) {
+    struct frame *f = top(w);
+    uint32_t kind = list_kind(f->type, field),
+             *count = &f->counts[field - f->type->fields];
+    *out_taken = false;
+    if (kind == TN_LIST_KINDS) return TN_OK;
+    struct tn__lists *lists = f->payload ? w->payloads.items[f->payload - 1].lists : NULL;
+    bool begun = lists && lists->of[kind].n;
+    if (*count && !begun) return TN_OK;
+    const uint8_t *end;
+    uint64_t n = tn__list_measure(kind, field->id, tag_at, f->end, &end);
+    if (n == 0 || (n < TN_LIST_LONG && !begun)) return TN_OK;
+    w->structure += n * tn__list_element_size(kind);
+    TN_TRY(check_structure(w));
+    struct tn__payload *payload;
+    TN_TRY(open_payload(w, &payload));
+    if (!payload->lists)
+        payload->lists = tn__arena_alloc(w->arena, sizeof *payload->lists);
+    if (!payload->lists || !tn__list_append(&payload->lists->of[kind], w->lists, kind,
+                               field->id, tag_at, end, n))
+        return tn__fail_memory(w->diag, "an attribute", n * tn__list_element_size(kind));
+    *count = n < UINT32_MAX - *count ? *count + (uint32_t)n : UINT32_MAX;
+    w->at = end;
+    *out_taken = true;
     return TN_OK;
 }
 
@@ -212,10 +268,7 @@ static tn_status enter(struct walker *w, const ProtobufCMessageDescriptor *type,
             TN_WIRE_MAX_DEPTH);
     assert(type->n_fields <= MAX_FIELDS);
     w->structure += type->sizeof_message + sizeof(void *);
-    if (w->structure > MAX_STRUCTURE || w->skeleton.size > MAX_SKELETON)
-        return tn__fail_as(w->diag, TN_LIMIT_EXCEEDED, TN_RULE_LIMIT_MESSAGES,
-            "%s: the structure of the model, weights aside, needs more than %llu MiB",
-            w->label, (unsigned long long)(MAX_STRUCTURE >> 20));
+    TN_TRY(check_structure(w));
     struct frame *f = &w->frames[w->depth++];
     memset(f, 0, sizeof *f);
     f->type = type;
@@ -297,6 +350,9 @@ static tn_status take_field(struct walker *w, const ProtobufCFieldDescriptor *fi
     unsigned wire, const uint8_t *tag_at) {
     struct frame *f = top(w);
     uint32_t *count = &f->counts[field - f->type->fields];
+    bool taken;
+    TN_TRY(take_long_list(w, field, tag_at, &taken));
+    if (taken) return TN_OK;
     if (*count != UINT32_MAX) ++*count;
     unsigned expected = wire_type_of(field->type);
     bool packed = wire == WIRE_BYTES && expected != WIRE_BYTES &&
@@ -397,13 +453,18 @@ static tn_status parse_skeleton(
         "%s: the parser refuses the message; the file is damaged", w->label);
 }
 
-tn_status tn__wire_parse(struct tn_arena *arena, const ProtobufCMessageDescriptor *type,
-    const void *data, uint64_t size, const char *label, ProtobufCMessage **out,
-    struct tn__payloads *out_payloads, struct tn_diag *diag) {
+tn_status tn__wire_parse(struct tn_arena *arena, struct tn_arena *lists,
+    const ProtobufCMessageDescriptor *type, const void *data, uint64_t size,
+    const char *label, ProtobufCMessage **out, struct tn__payloads *out_payloads,
+    struct tn_diag *diag) {
     static const uint8_t nothing[1];
     const uint8_t *start = size ? data : nothing;
-    struct walker w = {
-        .start = start, .at = start, .arena = arena, .label = label, .diag = diag};
+    struct walker w = {.start = start,
+        .at = start,
+        .arena = arena,
+        .lists = lists,
+        .label = label,
+        .diag = diag};
     w.frames = tn__alloc(TN_WIRE_MAX_DEPTH * sizeof *w.frames, 0);
     if (!w.frames) return tn__fail_memory(diag, "the wire walker", TN_WIRE_MAX_DEPTH);
     tn_status status = enter(&w, type, NULL, start + size);

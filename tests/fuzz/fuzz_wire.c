@@ -18,8 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct tn__payloads payloads = {0};
     ProtobufCMessage *message = NULL;
     struct tn_diag diag = {0};
-    tn_status status = tn__wire_parse(arena, types[data[0] % 8], data + 1, size - 1,
-        "fuzz", &message, &payloads, &diag);
+    tn_status status = tn__wire_parse(arena, arena, types[data[0] % 8], data + 1,
+        size - 1, "fuzz", &message, &payloads, &diag);
     if (status != TN_OK && (diag.code != status || !diag.message[0])) abort();
     for (uint32_t i = 0; i < payloads.n; i++) { /* every record lies inside the input */
         const struct tn__payload *p = &payloads.items[i];

@@ -19,7 +19,7 @@ static tn_status walk(const ProtobufCMessageDescriptor *type, const void *data,
     struct tn__payloads payloads = {0};
     memset(diag, 0, sizeof *diag);
     tn_status status =
-        tn__wire_parse(arena, type, data, size, "t", &message, &payloads, diag);
+        tn__wire_parse(arena, arena, type, data, size, "t", &message, &payloads, diag);
     tn__arena_destroy(arena);
     return status;
 }
@@ -99,7 +99,7 @@ START_TEST(tensor_data_is_not_copied) {
     ProtobufCMessage *message;
     bytes_put(&bytes, "\x08\x04\x10\x01", 4); /* dims, data_type */
     bytes_put_field(&bytes, 9, data, sizeof data);
-    assert_ok(tn__wire_parse(arena, &onnx__tensor_proto__descriptor, bytes.data,
+    assert_ok(tn__wire_parse(arena, arena, &onnx__tensor_proto__descriptor, bytes.data,
                   bytes.size, "t", &message, &payloads, &diag),
         diag);
     ck_assert_uint_eq(payloads.n, 1);
@@ -136,7 +136,7 @@ START_TEST(lists_written_element_by_element_are_whole) {
     }
     bytes_put_varint(&bytes, 8 << 3);
     bytes_put_varint(&bytes, 77);
-    assert_ok(tn__wire_parse(arena, &onnx__attribute_proto__descriptor, bytes.data,
+    assert_ok(tn__wire_parse(arena, arena, &onnx__attribute_proto__descriptor, bytes.data,
                   bytes.size, "t", &message, &payloads, &diag),
         diag);
     const Onnx__AttributeProto *attr = (const Onnx__AttributeProto *)message;
@@ -149,6 +149,120 @@ START_TEST(lists_written_element_by_element_are_whole) {
     ck_assert_int_eq(memcmp(attr->floats, floats, sizeof floats), 0);
     ck_assert_str_eq(attr->name, "name");
     tn__arena_destroy(arena);
+    bytes_free(&bytes);
+}
+END_TEST
+
+/* ---- long lists ----------------------------------------------------------------------- */
+
+enum { LONG = 3 * TN_LIST_LONG };
+
+/* Element i of a list: numbers of every length, zeros, and signs. */
+static int64_t long_int(int64_t i) {
+    return i % 3 == 0 ? 0 : i % 5 == 0 ? -i : i << i % 50;
+}
+
+/* The elements [begin, end) of an AttributeProto's ints, one by one or packed. */
+static void put_ints(struct bytes *bytes, int64_t begin, int64_t end, bool packed) {
+    struct bytes content = {0};
+    for (int64_t i = begin; i < end; i++) {
+        if (!packed) bytes_put_varint(bytes, 8u << 3);
+        bytes_put_varint(packed ? &content : bytes, (uint64_t)long_int(i));
+    }
+    if (packed) bytes_put_field(bytes, 8, content.data, content.size);
+    bytes_free(&content);
+}
+
+static const struct tn__list *parse_list(struct tn_arena *arena,
+    const struct bytes *bytes, uint32_t kind, const Onnx__AttributeProto **out) {
+    struct tn_diag diag = {0};
+    struct tn__payloads payloads = {0};
+    ProtobufCMessage *message;
+    assert_ok(tn__wire_parse(arena, arena, &onnx__attribute_proto__descriptor,
+                  bytes->data, bytes->size, "t", &message, &payloads, &diag),
+        diag);
+    *out = (const Onnx__AttributeProto *)message;
+    return payloads.n ? &payloads.items[0].lists->of[kind] : NULL;
+}
+
+/* How a list may be written: its first half, what stands between, its second half. */
+static const struct {
+    bool packed[2];
+    const char *between;
+    uint32_t n_between;
+} writings[] = {
+    {{false, false}, "", 0},
+    {{true, true}, "", 0},
+    {{true, false}, "", 0},
+    {{false, true}, "\x0a\x01n", 3}, /* the name between the halves */
+    {{false, false}, "\x0a\x01n", 3},
+};
+
+START_TEST(long_lists_are_decoded_however_they_are_written) {
+    struct bytes bytes = {0};
+    struct tn_arena *arena = tn__arena_create();
+    const Onnx__AttributeProto *proto;
+    put_ints(&bytes, 0, LONG / 2, writings[_i].packed[0]);
+    bytes_put(&bytes, writings[_i].between, writings[_i].n_between);
+    put_ints(&bytes, LONG / 2, LONG, writings[_i].packed[1]);
+    const struct tn__list *list = parse_list(arena, &bytes, TN_LIST_INTS, &proto);
+    ck_assert_ptr_nonnull(list);
+    ck_assert_uint_eq(list->n, LONG);
+    ck_assert_uint_eq(proto->n_ints, 0);
+    for (int64_t i = 0; i < LONG; i++)
+        ck_assert_int_eq(((const int64_t *)list->items)[i], long_int(i));
+    tn__arena_destroy(arena);
+    bytes_free(&bytes);
+}
+END_TEST
+
+START_TEST(a_list_that_begins_short_stays_with_the_parser) {
+    struct bytes bytes = {0};
+    struct tn_arena *arena = tn__arena_create();
+    const Onnx__AttributeProto *proto;
+    put_ints(&bytes, 0, 10, false);
+    bytes_put(&bytes, "\x0a\x01n", 3);
+    put_ints(&bytes, 10, LONG, false);
+    ck_assert_ptr_null(parse_list(arena, &bytes, TN_LIST_INTS, &proto));
+    ck_assert_uint_eq(proto->n_ints, LONG);
+    for (int64_t i = 0; i < LONG; i++)
+        ck_assert_int_eq(proto->ints[i], long_int(i));
+    tn__arena_destroy(arena);
+    bytes_free(&bytes);
+}
+END_TEST
+
+START_TEST(long_lists_of_texts_keep_every_text) {
+    static const char *const texts[] = {"LEAF", "BRANCH_LEQ", "", "a", "b", "c", "LEA"};
+    struct bytes bytes = {0};
+    struct tn_arena *arena = tn__arena_create();
+    const Onnx__AttributeProto *proto;
+    for (int i = 0; i < LONG; i++)
+        bytes_put_field(&bytes, 9, texts[i % 7], strlen(texts[i % 7]));
+    const struct tn__list *list = parse_list(arena, &bytes, TN_LIST_STRINGS, &proto);
+    ck_assert_ptr_nonnull(list);
+    ck_assert_uint_eq(list->n, LONG);
+    for (int i = 0; i < LONG; i++) {
+        struct tn_string text = ((const struct tn_string *)list->items)[i];
+        ck_assert_uint_eq(text.size, strlen(texts[i % 7]));
+        ck_assert_mem_eq(text.data, texts[i % 7], text.size);
+    }
+    tn__arena_destroy(arena);
+    bytes_free(&bytes);
+}
+END_TEST
+
+START_TEST(damage_in_a_long_list_is_found_at_its_byte) {
+    struct bytes bytes = {0};
+    struct tn_diag diag;
+    put_ints(&bytes, 0, LONG, false);
+    size_t sound = bytes.size;
+    bytes_put(&bytes, "\x40\x80", 2);
+    ck_assert_int_ne(
+        walk(&onnx__attribute_proto__descriptor, bytes.data, bytes.size, &diag), TN_OK);
+    char place[64];
+    snprintf(place, sizeof place, "t: byte %zu, in ints[%d]", sound + 1, LONG);
+    ck_assert_msg(strncmp(diag.message, place, strlen(place)) == 0, "%s", diag.message);
     bytes_free(&bytes);
 }
 END_TEST
@@ -264,6 +378,11 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, unknown_fields_are_dropped);
     tcase_add_test(tests, tensor_data_is_not_copied);
     tcase_add_test(tests, lists_written_element_by_element_are_whole);
+    tcase_add_loop_test(tests, long_lists_are_decoded_however_they_are_written, 0,
+        sizeof writings / sizeof *writings);
+    tcase_add_test(tests, a_list_that_begins_short_stays_with_the_parser);
+    tcase_add_test(tests, long_lists_of_texts_keep_every_text);
+    tcase_add_test(tests, damage_in_a_long_list_is_found_at_its_byte);
     tcase_add_test(tests, a_payload_number_in_the_file_is_ignored);
     tcase_add_test(tests, messages_nest_at_most_100_deep);
     tcase_add_test(tests, an_empty_message_parses);
