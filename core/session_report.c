@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHOWN_KERNELS = 16 };  /* explained for each operator */
 enum { SHOWN_ELEMENTS = 16 }; /* of a constant in a printed graph */
 
 /* ---- operators ------------------------------------------------------------------------ */
@@ -59,6 +60,38 @@ static uint64_t count_nodes(const struct tn__plan *plan) {
     return n;
 }
 
+/* What the kernels of one row's operator say of the ways they may go: each node that says
+ * something, up to a bound. */
+static void explain_operator(const struct tn__plan *plan, const struct operator_row *row,
+    bool json, struct tn_text *out) {
+    uint32_t shown = 0;
+    for (uint32_t p = 0; p < plan->n_programs; p++) {
+        for (uint32_t u = 0; u < plan->programs[p]->n_units && shown < SHOWN_KERNELS;
+             u++) {
+            const struct tn__unit *unit = &plan->programs[p]->units[u];
+            char how[512], label[TN_DIAG_NAME_SIZE];
+            if (!unit->def || !TN_HAS(unit->def, explain)) continue;
+            const struct operator_row other = {unit, tn__unit_node(unit), 0};
+            if (!same_operator(row, &other)) continue;
+            unit->def->explain(unit->kernel, NULL, how, sizeof how);
+            if (!how[0]) continue;
+            tn__node_label(tn__unit_node(unit), label, sizeof label);
+            if (!json) {
+                tn__text_printf(out, "         %s: %s\n", label, how);
+            } else {
+                tn__text_puts(
+                    out, shown ? ", {\"node\": " : ", \"explain\": [{\"node\": ");
+                tn__text_json(out, label);
+                tn__text_puts(out, ", \"how\": ");
+                tn__text_json(out, how);
+                tn__text_puts(out, "}");
+            }
+            shown++;
+        }
+    }
+    if (json && shown) tn__text_puts(out, "]");
+}
+
 static void report_operators(
     const struct tn__plan *plan, uint32_t format, struct tn_text *out) {
     struct operator_row *rows = tn__alloc_zero(count_nodes(plan) * sizeof *rows, 0);
@@ -78,6 +111,7 @@ static void report_operators(
         if (!json) {
             tn__text_printf(out, "%8u %-30s %-8s %s %s\n", (unsigned)rows[i].count, op,
                 provider, unit->plugin->desc->id, unit->plugin->desc->version);
+            explain_operator(plan, &rows[i], false, out);
             continue;
         }
         tn__text_puts(out, i ? ",\n {\"op\": " : "\n {\"op\": ");
@@ -86,6 +120,7 @@ static void report_operators(
         tn__text_json(out, provider);
         tn__text_puts(out, ", \"plugin\": ");
         tn__text_json(out, unit->plugin->desc->id);
+        explain_operator(plan, &rows[i], true, out);
         tn__text_puts(out, "}");
     }
     tn__text_puts(out, json ? "\n]\n" : "");

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { EXPLAINED = 192 }; /* bytes of a kernel's explanation */
 enum { MOST_EVENTS = 1 << 20, MOST_SHAPE_WORDS = 1 << 24 };
 
 struct event {
@@ -23,6 +24,7 @@ struct total {
     uint64_t calls, ns;
     double flops, bytes;
     uint64_t shapes; /* of the last call whose shapes are kept: 1 + first word; 0: none */
+    char how[EXPLAINED]; /* what the kernel says of its last call, "" when nothing */
 };
 
 /* Shapes are words: for each input, then each output: dtype, rank, dims; a dtype of 0
@@ -128,6 +130,8 @@ void tn__profile_step(struct tn__profile *profile, const struct tn__step_info *i
         total->flops += cost.flops;
         total->bytes += cost.bytes;
     }
+    if (unit->def && TN_HAS(unit->def, explain))
+        unit->def->explain(unit->kernel, args, total->how, sizeof total->how);
     uint64_t words = count_words(args->inputs, args->n_inputs) +
                      count_words(args->outputs, args->n_outputs);
     if (!reserve((void **)&profile->words, &profile->cap_words, profile->n_words + words,
@@ -212,7 +216,15 @@ static void print_nodes(const struct tn__profile *profile, struct total *rows, u
             tn__text_puts(out, " -> ");
             print_shapes(profile, at, unit->n_outputs, out);
         }
-        tn__text_puts(out, json ? "\"}" : "\n");
+        if (json) tn__text_puts(out, "\"");
+        if (rows[i].how[0]) {
+            tn__text_puts(out, json ? ", \"explain\": " : "\n            ");
+            if (json)
+                tn__text_json(out, rows[i].how);
+            else
+                tn__text_puts(out, rows[i].how);
+        }
+        tn__text_puts(out, json ? "}" : "\n");
     }
 }
 
