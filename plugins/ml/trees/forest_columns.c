@@ -32,6 +32,7 @@ static struct sizes measure(const struct tn_tree_source *source) {
 
 tn_status tn__columns_begin(struct tn_forest_maker *m) {
     struct sizes sizes = measure(m->source);
+    m->has_sets = sizes.n_sets > 0;
     uint64_t plain = sizes.n_features * COLUMNS_PER_FEATURE;
     uint64_t n = (plain < sizes.n_questions ? plain : sizes.n_questions) + sizes.n_sets;
     m->columns = tn__blocks_array(m->blocks, n, sizeof *m->columns, 0);

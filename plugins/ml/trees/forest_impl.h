@@ -34,6 +34,7 @@ struct tn_forest_maker {
     void *thresholds;
     uint32_t *leaf_of; /* [forest->n_leaves] the source's leaf */
     /* columns and sets */
+    bool has_sets;
     uint32_t
         *first_column;     /* [features]: 1 + the newest column of the feature, 0: none */
     uint32_t *next_column; /* [n_columns]: 1 + the one before it */

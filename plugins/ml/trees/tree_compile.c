@@ -23,8 +23,8 @@ struct walk {
     struct tn_forest_maker *maker;
     uint32_t *seen;      /* [source nodes] what they became, UNSEEN or ON_PATH */
     uint32_t *leaf_seen; /* [source leaves] number, or UNSEEN */
-    uint8_t *parents;    /* [source nodes] how many, 2: more than one */
-    uint32_t *depths;    /* [nodes] */
+    uint8_t *parents; /* [source nodes] how many, 2: more than one; NULL without sets */
+    uint32_t *depths; /* [nodes] */
     struct frame *frames;
     uint32_t n_frames, cap_frames;
     uint32_t first_node, first_leaf; /* of the tree that is walked */
@@ -36,31 +36,41 @@ static void count_parent(struct walk *w, uint32_t ref) {
     if (!(ref & TN_LEAF_BIT) && w->parents[ref] < 2) w->parents[ref]++;
 }
 
-static uint32_t count_questions(struct walk *w) {
+static void count_parents(struct walk *w) {
     const struct tn_tree_source *source = w->maker->source;
-    uint32_t n = 0;
     for (uint32_t r = 0; r < source->n_roots; r++)
         count_parent(w, source->roots[r]);
     for (uint32_t i = 0; i < source->n_nodes; i++) {
         if (source->modes[i] == TN_MODE_LEAF) continue;
         count_parent(w, source->children[i][0]);
         count_parent(w, source->children[i][1]);
-        n++;
     }
-    return n;
+}
+
+/* What the walk notes of the source's nodes and leaves. */
+static tn_status begin_notes(struct walk *w) {
+    struct tn_forest_maker *m = w->maker;
+    const struct tn_tree_source *source = m->source;
+    w->seen = tn__blocks_array(&m->temp, source->n_nodes, 4, 0);
+    w->leaf_seen = source->leaves_are_nodes
+                       ? w->seen
+                       : tn__blocks_array(&m->temp, source->n_leaves, 4, 0);
+    w->parents = m->has_sets ? tn__blocks_array(&m->temp, source->n_nodes, 1, 1) : NULL;
+    if (!w->seen || !w->leaf_seen || (m->has_sets && !w->parents))
+        return TN_OUT_OF_MEMORY;
+    memset(w->seen, 0xff, (size_t)source->n_nodes * 4);
+    if (w->leaf_seen != w->seen) memset(w->leaf_seen, 0xff, (size_t)source->n_leaves * 4);
+    if (w->parents) count_parents(w);
+    return TN_OK;
 }
 
 static tn_status begin_walk(struct walk *w) {
     struct tn_forest_maker *m = w->maker;
     const struct tn_tree_source *source = m->source;
-    uint32_t size = m->rules.wide ? 8 : 4;
-    w->seen = tn__blocks_array(&m->temp, source->n_nodes, 4, 0);
-    w->leaf_seen = tn__blocks_array(&m->temp, source->n_leaves, 4, 0);
-    w->parents = tn__blocks_array(&m->temp, source->n_nodes, 1, 1);
-    if (!w->seen || !w->leaf_seen || !w->parents) return TN_OUT_OF_MEMORY;
-    memset(w->seen, 0xff, (size_t)source->n_nodes * 4);
-    memset(w->leaf_seen, 0xff, (size_t)source->n_leaves * 4);
-    uint32_t n = count_questions(w);
+    uint32_t size = m->rules.wide ? 8 : 4, n = 0;
+    TN_TRY(begin_notes(w));
+    for (uint32_t i = 0; i < source->n_nodes; i++)
+        n += source->modes[i] != TN_MODE_LEAF;
     m->leaf_of = tn__blocks_array(&m->temp, source->n_leaves, 4, 0);
     w->depths = tn__blocks_array(&m->temp, n, 4, 0);
     m->columns_of = tn__blocks_array(m->blocks, n, 4, 0);
@@ -283,8 +293,8 @@ static tn_status walk_all(struct tn_forest_maker *m) {
     m->forest->columns_of = m->columns_of;
     m->forest->children = (const uint32_t(*)[2])m->children;
     m->forest->thresholds = m->thresholds;
+    if (w.leaf_seen != w.seen) tn__blocks_release(w.leaf_seen);
     tn__blocks_release(w.seen);
-    tn__blocks_release(w.leaf_seen);
     tn__blocks_release(w.parents);
     tn__blocks_release(w.frames);
     tn__blocks_release(w.depths);

@@ -304,31 +304,49 @@ static tn_status read_vote(const struct tn_tree_lists *lists, struct names *name
     return TN_OK;
 }
 
+/* Counts the votes of each leaf into begin[leaf + 2], which read_votes makes places of.
+ * *out_sorted: all votes stand at leaves, in their order. */
+static tn_status count_votes(const struct tn_tree_lists *lists, struct names *names,
+    const struct tn_tree_source *out, uint32_t *begin, bool *out_sorted,
+    struct tn_diag *diag) {
+    uint32_t before = 0, node;
+    *out_sorted = true;
+    for (uint32_t v = 0; v < lists->vote_treeids.n; v++) {
+        TN_TRY(read_vote(lists, names, v, &node, diag));
+        bool leaf = out->modes[node] == TN_MODE_LEAF;
+        *out_sorted = *out_sorted && leaf && node >= before;
+        before = node;
+        if (leaf) begin[node + 2]++;
+    }
+    return TN_OK;
+}
+
 /* Sorts the votes by leaf, those of a leaf in the order of the file. Weights that stand at
  * interior nodes, as some writers leave there, are dropped. */
 static tn_status read_votes(const struct tn_tree_lists *lists, struct names *names,
     struct tn_tree_source *out, struct tn_diag *diag) {
-    uint32_t n = lists->vote_treeids.n;
+    uint32_t n = lists->vote_treeids.n, node, *of = NULL;
+    bool sorted;
     uint32_t *begin =
         tn__blocks_array(&out->blocks, (uint64_t)out->n_nodes + 2, sizeof *begin, 1);
-    uint32_t *of = tn__blocks_array(&out->blocks, n, sizeof *of, 0);
-    uint32_t *nodes = tn__blocks_array(&out->blocks, n, sizeof *nodes, 0);
-    if (!begin || !of || !nodes)
-        return tn_fail(diag, TN_OUT_OF_MEMORY, "no memory for %u votes of leaves", n);
-    for (uint32_t v = 0; v < n; v++) {
-        TN_TRY(read_vote(lists, names, v, &nodes[v], diag));
-        if (out->modes[nodes[v]] == TN_MODE_LEAF) begin[nodes[v] + 2]++;
-    }
+    if (!begin) return tn_fail(diag, TN_OUT_OF_MEMORY, "no memory for %u leaves", n);
+    TN_TRY(count_votes(lists, names, out, begin, &sorted, diag));
     for (uint32_t i = 2; i < out->n_nodes + 2; i++)
         begin[i] += begin[i - 1];
-    for (uint32_t v = 0; v < n; v++)
-        if (out->modes[nodes[v]] == TN_MODE_LEAF) of[begin[nodes[v] + 1]++] = v;
-    tn__blocks_release(nodes);
-    out->votes_begin = begin;
+    if (!sorted) of = tn__blocks_array(&out->blocks, n, sizeof *of, 0);
+    if (!sorted && !of)
+        return tn_fail(diag, TN_OUT_OF_MEMORY, "no memory for %u votes of leaves", n);
+    for (uint32_t v = 0; of && v < n; v++) {
+        TN_TRY(read_vote(lists, names, v, &node, diag));
+        if (out->modes[node] == TN_MODE_LEAF) of[begin[node + 1]++] = v;
+    }
+    /* where sorting has moved each place one leaf on, nothing has without it */
+    out->votes_begin = of ? begin : begin + 1;
     out->vote_of = of;
     out->vote_targets = lists->vote_ids.v;
     out->weights = lists->weights;
     out->n_leaves = out->n_nodes;
+    out->leaves_are_nodes = true;
     return TN_OK;
 }
 

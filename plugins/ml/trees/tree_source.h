@@ -49,6 +49,7 @@ struct tn_tree_source {
      * order of the file. A NULL vote_of: k itself; a NULL votes_begin: vote i alone. Vote v
      * adds element v of weights to vote_targets[v]. */
     uint32_t n_leaves;
+    bool leaves_are_nodes; /* leaf i is node i, whose mode is LEAF */
     const uint32_t *votes_begin;
     const uint32_t *vote_of;
     const int64_t *vote_targets; /* 0 … n_targets - 1 */
