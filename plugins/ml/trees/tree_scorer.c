@@ -15,7 +15,7 @@ static bool within(uint32_t value, uint32_t most) {
     return most == 0 || value <= most;
 }
 
-static bool may_serve(
+bool tn__tree_method_serves(
     const struct tn_tree_method *method, const struct tn_forest *forest, uint64_t cpu) {
     return (method->cpu & ~cpu) == 0 && (method->flags_needed & ~forest->flags) == 0 &&
            (method->flags_refused & forest->flags) == 0 &&
@@ -52,7 +52,7 @@ static tn_status choose(
         if (method->least_rows > 1 && before == TN_SCORER_MOST - 1) continue;
         if (before && method->least_rows >= scorer->models[before - 1].method->least_rows)
             continue;
-        if (!may_serve(method, scorer->forest, cpu)) continue;
+        if (!tn__tree_method_serves(method, scorer->forest, cpu)) continue;
         TN_TRY(try_method(scorer, method, cpu, &keeps_nodes, diag));
         whole = scorer->n > before && method->least_rows <= 1;
     }

@@ -9,6 +9,11 @@
 
 enum { TN_SCORER_MOST = 4 };
 
+/* Whether a forest lies within a method's bounds; its build may still find that it does not
+ * fit. [any] */
+bool tn__tree_method_serves(
+    const struct tn_tree_method *method, const struct tn_forest *forest, uint64_t cpu);
+
 struct tn_tree_scorer {
     const struct tn_host *host;
     struct tn_forest *forest;
