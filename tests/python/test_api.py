@@ -36,6 +36,12 @@ class Sessions(unittest.TestCase):
             session = ort.InferenceSession(source)
             np.testing.assert_array_equal(session.run(None, {"x": X})[0], np.maximum(X, 0))
 
+    def test_any_bytes_can_be_pickled(self):
+        import pickle
+        for source in (bytearray(t.RELU), memoryview(t.RELU)):
+            again = pickle.loads(pickle.dumps(ort.InferenceSession(source)))
+            np.testing.assert_array_equal(again.run(None, {"x": X})[0], np.maximum(X, 0))
+
     def test_metadata(self):
         model = t.model("g (float[2] x) => (float[2] y) { y = Relu (x) }", more=""",
             producer_name: "me", domain: "d", doc_string: "what it is", model_version: 7,
@@ -432,6 +438,14 @@ class Values(unittest.TestCase):
                 "y", ort.OrtValue.ortvalue_from_shape_and_type(shape, dtype))
             with self.assertRaises(RuntimeError):
                 session.run_with_iobinding(binding)
+        fixed = X.copy()
+        fixed.flags.writeable = False
+        with self.assertRaisesRegex(RuntimeError, "read-only"):
+            session.io_binding().bind_ortvalue_output(
+                "y", ort.OrtValue.ortvalue_from_numpy(fixed))
+        with self.assertRaisesRegex(RuntimeError, "string"):
+            session.io_binding().bind_ortvalue_output(
+                "y", ort.OrtValue.ortvalue_from_numpy(np.array(["a"])))
         with self.assertRaisesRegex(RuntimeError, "bind at least one"):
             session.run_with_iobinding(session.io_binding())
         with self.assertRaises(RuntimeError):
@@ -445,6 +459,10 @@ class Face(unittest.TestCase):
         with self.assertRaises(state.InvalidArgument):
             model(X, X)
         self.assertEqual(model.info().n_nodes, 1)
+        y = model(X)[0]
+        model.shrink()
+        np.testing.assert_array_equal(y, np.maximum(X, 0))
+        np.testing.assert_array_equal(model(X)[0], y)
 
     def test_process(self):
         self.assertEqual(ort.get_device(), "CPU")

@@ -193,6 +193,38 @@ class Others(unittest.TestCase):
         with self.assertRaisesRegex(tenon.errors.InvalidArgument, "double"):
             length.run(None, {"x": [np.zeros(2)]})
 
+    def test_lists_of_dicts_and_the_matrix(self):
+        x = np.array([[0.25, 0.75], [1, 0]], np.float32)
+        for keys, want in (('classlabels_strings = ["no", "yes"]', ["no", "yes"]),
+                           ("classlabels_int64s = [3, 5]", [3, 5])):
+            key = "string" if want[0] == "no" else "int64"
+            model = t.model(
+                f"g (float[n, 2] x) => (seq(map({key}, float)) y) "
+                f"{{ y = ai.onnx.ml.ZipMap <{keys}> (x) }}").replace(
+                    b'"" : 18', b'"" : 18, "ai.onnx.ml" : 3')
+            session = tenon.InferenceSession(model)
+            self.assertEqual(session.get_outputs()[0].type, f"seq(map({key},tensor(float)))")
+            for _ in range(2):
+                self.assertEqual(session.run(None, {"x": x})[0],
+                                 [dict(zip(want, row)) for row in x.tolist()])
+            self.assertEqual(session.run(None, {"x": x[:0]})[0], [])
+            matrix = tenon.InferenceSession(model, zipmap=False).run(None, {"x": x})[0]
+            np.testing.assert_array_equal(matrix, x)
+            value = session.run_with_ort_values(
+                None, {"x": tenon.OrtValue.ortvalue_from_numpy(x)})[0]
+            self.assertEqual(value.value()[0], dict(zip(want, x[0].tolist())))
+
+    def test_maps_go_in(self):
+        model = t.model(
+            "g (map(string, float) x) => (float[1, 3] y) { y = ai.onnx.ml.DictVectorizer "
+            '<string_vocabulary = ["a", "b", "c"]> (x) }').replace(
+                b'"" : 18', b'"" : 18, "ai.onnx.ml" : 3')
+        session = tenon.InferenceSession(model)
+        self.assertEqual(session.run(None, {"x": {"c": 2.0, "a": 1.0}})[0].ravel().tolist(),
+                         [1, 0, 2])
+        with self.assertRaisesRegex(tenon.errors.InvalidArgument, "dict"):
+            session.run(None, {"x": [1, 2]})
+
     def test_optionals(self):
         session = tenon.InferenceSession(t.HAS)
         x = np.zeros(2, np.float32)

@@ -161,6 +161,10 @@ class Model:
             raise InvalidArgument(f"{len(values)} values for {len(self.inputs)} inputs")
         return self.run({io.name: value for io, value in zip(self.inputs, values)})
 
+    def shrink(self) -> None:
+        """Gives back the memory of contexts that no run is using."""
+        self._idle.clear()
+
     def with_caller(self, use: Callable[[Caller], Any]) -> Any:
         """Lends a context to `use`."""
         try:

@@ -242,6 +242,11 @@ class IOBinding:
         self.bind_ortvalue_output(name, value)
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
+        array, text = ortvalue._array(), _dtypes.TEXT[ortvalue.element_type()]
+        if not array.flags.writeable:
+            raise RuntimeError(f"the array for output '{name}' is read-only")
+        if _dtypes.BITS[ortvalue.element_type()] < 8 or text == "string":
+            raise RuntimeError(f"output '{name}' of type {text} cannot be bound to memory")
         self._places[name] = _Place(
             ortvalue.data_ptr(), ortvalue.tensor_size_in_bytes(), tuple(ortvalue.shape()),
             ortvalue.element_type(), ortvalue)

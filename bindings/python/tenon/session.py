@@ -124,6 +124,7 @@ class InferenceSession:
         self._model = Model(self._source, settings, files=options._files,
                             weights=options._weights,
                             plugins=options._plugins, zipmap=self._zipmap)
+        self._source = self._model.source  # bytes that can be pickled
         self._profile_start = start if options.enable_profiling else 0
         self._profiling = options.enable_profiling
         self._prefix = options.profile_file_prefix
