@@ -213,6 +213,32 @@ class Leaks(unittest.TestCase):
             self.assertLess(grown, 4 << 20)
 
 
+class Cycles(unittest.TestCase):
+    def test_sessions_in_cycles_of_garbage(self):
+        # the collector finalizes them in any order; the library must be left in one
+        for _ in range(50):
+            options = ort.SessionOptions()
+            options.intra_op_num_threads = 1
+            session = ort.InferenceSession(t.DIGITS, options)
+            results = session.run(None, {"image": IMAGES[:2]})
+            model = ort.Model(t.NONZERO, {"threads": 1})
+            for thing in (session, model):
+                thing.self = [thing, results]
+            model.run({"x": IMAGES[0]})
+            del session, model, results, thing
+            gc.collect()
+
+    def test_handles_go_in_order(self):
+        from tenon._counted import Counted
+        gone = []
+        runtime = Counted(lambda _: gone.append("runtime"))
+        session = Counted(lambda _: gone.append("session"), runtime)
+        context = Counted(lambda _: gone.append("context"), session)
+        for handle in (runtime, session, context):
+            handle.release()
+        self.assertEqual(gone, ["context", "session", "runtime"])
+
+
 class Ends(unittest.TestCase):
     def test_a_process_may_end_at_any_time(self):
         program = (

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _dtypes, _feed, _structs as s
 from ._address import address
+from ._counted import Counted
 from ._fetch import Owner, matrix_of, python_of
 from ._library import call_run, lib
 from ._runtime import read_report, report_number
@@ -72,9 +73,10 @@ class Caller:
     """A context with its call; one run at a time."""
 
     def __init__(self, compiled: Compiled, zipmap: bool):
-        self.compiled = compiled  # outlives the context
+        self.compiled = compiled
+        self.counted = Counted(lib.tn_context_destroy, compiled.counted)
         self.convert = python_of if zipmap else matrix_of
-        self.handle = c.c_void_p()
+        self.handle = self.counted.handle
         self.diag = s.Diag()
         check(lib.tn_context_create(compiled.handle, c.byref(self.handle), c.byref(self.diag)),
               self.diag)
@@ -94,8 +96,8 @@ class Caller:
         self.layout: list[Any] | None = None
         self.plain_shapes = False
 
-    def __del__(self, destroy: Any = lib.tn_context_destroy) -> None:
-        destroy(self.handle)
+    def __del__(self) -> None:
+        self.counted.release()
 
     # ---- inputs ----------------------------------------------------------------------------
 

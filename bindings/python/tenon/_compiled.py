@@ -9,6 +9,7 @@ from typing import Any, Mapping, Union
 import numpy as np
 
 from . import _dtypes, _structs as s
+from ._counted import Counted
 from ._feed import Wanted, fill_tensor
 from ._library import lib
 from ._runtime import Runtime, option_rows
@@ -89,20 +90,21 @@ def _weights_rows(weights: Mapping[str, Any], keep: list[Any]) -> c.Array[s.Weig
 
 
 class Compiled:
-    """A session. Contexts and models hold it; it holds what it borrows."""
+    """A session and what it borrows."""
 
     def __init__(self, source: str | bytes, settings: Mapping[str, str], runtime: Runtime,
                  base_dir: str | None, buffers: Buffers | None, weights: Mapping[str, Any]):
-        self.handle = c.c_void_p()
-        self.source, self.runtime, self.buffers = source, runtime, buffers
-        self._keep: list[Any] = []  # weights stay where they are
-        rows, given = option_rows(settings), _weights_rows(weights, self._keep)
+        keep: list[Any] = [source]  # what the session uses in place
+        self.runtime = runtime
+        self.counted = Counted(lib.tn_session_destroy, runtime.counted, keep)
+        self.handle = self.counted.handle
+        rows, given = option_rows(settings), _weights_rows(weights, keep)
         options = s.SessionOptions(
             c.sizeof(s.SessionOptions), 0, rows, len(rows), given, len(given))
         model = s.Model()
         if isinstance(source, str):
             model.path = os.fsencode(source)
-        else:  # used in place: self.source outlives the session
+        else:
             model.data = c.cast(c.c_char_p(source), c.c_void_p)
             model.size, model.keep = len(source), 1
             if base_dir is not None:
@@ -116,8 +118,8 @@ class Compiled:
             raise error_of(diag, status, _LOAD_ERRORS)
         self._describe()
 
-    def __del__(self, destroy: Any = lib.tn_session_destroy) -> None:
-        destroy(self.handle)
+    def __del__(self) -> None:
+        self.counted.release()
 
     def _describe(self) -> None:
         def ios(which: int) -> list[s.Io]:

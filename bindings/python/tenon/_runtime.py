@@ -14,6 +14,7 @@ import weakref
 from typing import Any, Callable, Iterable, Mapping, Tuple
 
 from . import _structs as s
+from ._counted import Counted
 from ._library import lib
 from .errors import InvalidArgument, check
 
@@ -60,13 +61,15 @@ class Runtime:
     """A runtime of the library. `settings` are rows of docs/config.md."""
 
     def __init__(self, settings: Mapping[str, str] | None = None):
+        self.counted = Counted(lib.tn_runtime_destroy)
         rows = option_rows(settings or {})
         options = s.RuntimeOptions(c.sizeof(s.RuntimeOptions), 0, rows, len(rows), None, None)
-        self.handle = c.c_void_p()
+        self.handle = self.counted.handle
         diag = s.Diag()
         check(lib.tn_runtime_create(c.byref(options), c.byref(self.handle), c.byref(diag)), diag)
-        self._close = weakref.finalize(self, lib.tn_runtime_destroy, self.handle)
-        self._close.atexit = False  # threads may still run; the process frees it
+
+    def __del__(self) -> None:
+        self.counted.release()
 
     def load_plugin(self, path: str) -> None:
         """Adds one plugin by path."""
