@@ -36,7 +36,7 @@ def xgboost_model(kind, trees, depth, n=60000):
     import xgboost
     x = rows(n)
     y = target(x)
-    settings = dict(n_estimators=trees, max_depth=depth, tree_method="hist", learning_rate=0.1, n_jobs=2)
+    settings = dict(n_estimators=trees, max_depth=depth, tree_method="hist", learning_rate=0.1, n_jobs=1)
     if kind == "regressor":
         model = xgboost.XGBRegressor(**settings, base_score=0.0).fit(x, y)
     else:
@@ -47,7 +47,7 @@ def xgboost_model(kind, trees, depth, n=60000):
 def lightgbm_model(trees, leaves):
     import lightgbm
     x = rows(60000)
-    model = lightgbm.LGBMRegressor(n_estimators=trees, num_leaves=leaves, n_jobs=2, verbose=-1)
+    model = lightgbm.LGBMRegressor(n_estimators=trees, num_leaves=leaves, n_jobs=1, verbose=-1)
     model.fit(x, target(x))
     return model, convert_lightgbm(model, "lightgbm", [("x", FloatTensorType([None, FEATURES]))])
 
@@ -57,9 +57,9 @@ def forest_model(kind, trees, n, **settings):
     x = rows(n)
     y = target(x)
     if kind == "regressor":
-        model = ensemble.RandomForestRegressor(trees, n_jobs=2, random_state=0, **settings).fit(x, y)
+        model = ensemble.RandomForestRegressor(trees, n_jobs=1, random_state=0, **settings).fit(x, y)
     else:
-        model = ensemble.RandomForestClassifier(trees, n_jobs=2, random_state=0, **settings)
+        model = ensemble.RandomForestClassifier(trees, n_jobs=1, random_state=0, **settings)
         model.fit(x, classes(y, 3))
     options = {"zipmap": False} if kind == "classifier" else None
     return model, skl2onnx.to_onnx(
@@ -70,7 +70,7 @@ def forest_model(kind, trees, n, **settings):
 def catboost_model(folder, name, trees, depth):
     import catboost
     x = rows(60000)
-    model = catboost.CatBoostRegressor(iterations=trees, depth=depth, verbose=0, thread_count=2,
+    model = catboost.CatBoostRegressor(iterations=trees, depth=depth, verbose=0, thread_count=1,
                                        allow_writing_files=False)
     model.fit(x, target(x))
     model.save_model(str(folder / f"{name}.onnx"), format="onnx")
@@ -84,7 +84,6 @@ MODELS = {
     "rf_100_deep": lambda: forest_model("regressor", 100, 10000),
     "xgb_5_classes_100x6": lambda: xgboost_model("classifier", 100, 6),
     "lgbm_100x31_leaves": lambda: lightgbm_model(100, 31),
-    "lgbm_500x255_leaves": lambda: lightgbm_model(500, 255),
     "rf_3_classes_100x8": lambda: forest_model("classifier", 100, 20000, max_depth=8),
 }
 

@@ -3,6 +3,7 @@
 #include "test_kernel.h"
 #include "tree_ragged.h"
 #include "tree_rank.h"
+#include "tree_row.h"
 #include "tree_slice.h"
 #include "tree_tile.h"
 
@@ -330,4 +331,43 @@ void test_tree_ragged(struct kernel_run *run) {
             for (size_t n = TN_RAGGED_GRAIN; n <= 5 * TN_RAGGED_GRAIN;
                  n += TN_RAGGED_GRAIN)
                 check_ragged(run, &kernels, width, n_steps, n);
+}
+
+/* ---- single rows ---------------------------------------------------------------------- */
+
+static void check_row(struct kernel_run *run, const struct tn_row_kernels *kernels,
+    uint32_t wide, size_t n) {
+    const uint32_t columns = wide ? 64 : 32;
+    kernel_case(run, "one row of %u columns, %zu trees", columns, n);
+    int16_t *row = kernel_memory(run, columns * sizeof *row, 64);
+    uint8_t *column = kernel_memory(run, n * TN_ROW_NODES, 64);
+    int16_t *cut = kernel_memory(run, n * TN_ROW_NODES * sizeof *cut, 64);
+    uint8_t *leaf = kernel_memory(run, n, 1);
+    for (uint32_t i = 0; i < columns; i++)
+        row[i] = (int16_t)random_rank(run, 1);
+    for (size_t i = 0; i < n * TN_ROW_NODES; i++) {
+        column[i] = (uint8_t)(kernel_random(run) % columns);
+        cut[i] = (int16_t)random_rank(run, 1);
+    }
+    kernels->descend[wide](leaf, row, column, cut, n);
+    bool right = true;
+    for (size_t t = 0; t < n; t++) {
+        size_t at = 1;
+        while (at < TN_ROW_NODES) {
+            const size_t node = t * TN_ROW_NODES + at;
+            at = 2 * at + (row[column[node]] > cut[node]);
+        }
+        right = right && leaf[t] == at - TN_ROW_NODES;
+    }
+    kernel_check(run, right, "a tree led to another leaf");
+}
+
+void test_tree_row(struct kernel_run *run) {
+    static const size_t counts[] = {1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 200};
+    struct tn_row_kernels kernels;
+    tn_row_kernels_init(&kernels, run->isa);
+    for (uint32_t wide = 0; wide < 2; wide++)
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            for (int again = 0; again < 5; again++)
+                check_row(run, &kernels, wide, counts[i]);
 }
