@@ -40,9 +40,7 @@ def predictors(name, model, rows):
         import xgboost
         booster = model.get_booster()
         booster.set_param({"nthread": 1})
-        matrix = xgboost.DMatrix(rows, nthread=1)
         yield "xgboost", lambda: booster.inplace_predict(rows)
-        yield "xgboost, DMatrix", lambda: booster.predict(matrix)
         yield from treelite_predictors(lambda t: t.frontend.from_xgboost(booster), rows)
     elif name.startswith("lgbm"):
         booster = model.booster_
@@ -68,7 +66,7 @@ def treelite_predictors(read, rows):
         return
     yield "treelite (gtil)", lambda: treelite.gtil.predict(model, rows, nthread=1)
     nodes = sum(tree["num_nodes"] for tree in model_trees(model))
-    if nodes > 150000:
+    if nodes > 20000:
         return  # its C code takes a compiler longer than a bench should
     try:
         import tl2cgen
