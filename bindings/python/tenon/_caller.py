@@ -198,6 +198,7 @@ class Caller:
 
     def run(self, feed: Mapping[str, Any], wanted: Sequence[int], options: Any) -> list[Any]:
         """Outputs of the given numbers."""
+        feed = dict(feed)  # holds the arrays, whatever others do to theirs
         try:
             self._bind(feed)
             if self.layout is not None:
@@ -235,6 +236,7 @@ class Caller:
                   buffers: Mapping[int, tuple[int, int]], options: Any) -> list[Any]:
         """Outputs of the given numbers: an Owner, or (shape, element type) of what was written
         into a buffer (address and size)."""
+        feed = dict(feed)  # holds the arrays, whatever others do to theirs
         try:
             self._bind(feed)
             for number, (at, size) in buffers.items():
