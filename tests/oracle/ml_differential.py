@@ -2,7 +2,7 @@
 """Random models of one operator of ai.onnx.ml (trees apart), answered by Tenon, by ONNX Runtime
 and by ONNX's reference evaluator; prints every disagreement that KNOWN does not explain.
 
-    LIBTENON=.../libtenon.so TENON_PLUGIN_PATH=... ml_differential.py [--count N] [--only OP]
+    PYTHONPATH=bindings/python LIBTENON=... TENON_PLUGIN_PATH=... ml_differential.py [--count N] [--only OP]
 
 Exits with 77 (a skipped test) when onnxruntime is not installed.
 """
@@ -22,7 +22,7 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
-import tenon_ctypes
+import tenon
 
 warnings.filterwarnings("ignore")
 onnxruntime.set_default_logger_severity(4)
@@ -284,7 +284,7 @@ def main():
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--only", default="")
     args = parser.parse_args()
-    runtime, counts, failures = tenon_ctypes.Runtime(), collections.Counter(), 0
+    counts, failures = collections.Counter(), 0
     for key, (make, version) in CASES.items():
         name = key.strip()
         for k in range(args.count if args.only in name else 0):
@@ -294,10 +294,8 @@ def main():
             model = build(name, version, inputs, attrs, n_outputs, rng.random() < 0.4)
             feeds = {f"x{i}": x for i, x in enumerate(inputs)}
             try:
-                session = tenon_ctypes.Session(runtime, model.SerializeToString())
-                ours = session.run(feeds)
-                session.close()
-            except tenon_ctypes.TenonError as error:
+                ours = tenon.Model(model.SerializeToString()).run(feeds)
+            except tenon.TenonError as error:
                 print(f"REFUSED {text}: {error}")
                 failures += 1
                 continue
@@ -320,7 +318,6 @@ def main():
                     failures += 1
             counts["no oracle agrees"] += answered == 0
     print(", ".join(f"{v} {k}" for k, v in sorted(counts.items())), f"; {failures} failures")
-    runtime.close()
     return failures != 0
 
 
