@@ -79,17 +79,33 @@ static tn_status check_dims(const struct tn_graph *g, tn_value_id v,
     return TN_OK;
 }
 
-static tn_status fail_contradiction(const struct tn_graph *g, tn_value_id v,
+/* The declaration and the node that makes the value do not agree: an error where the
+ * elements differ. A shape alone is a warning, and the node is right: exporters of
+ * scikit-learn and CatBoost declare [N] for what they make as [N, 1]. */
+static tn_status settle_contradiction(struct tn_graph *g, tn_value_id v,
     const struct tn_type *declared, const struct tn_type *inferred, const char *who,
-    struct tn_diag *diag) {
+    int64_t *dims, struct tn_type *out, struct tn_diag *diag) {
     char wanted[128], found[128];
     struct tn__symbols *symbols = g->model->symbols;
-    if (diag) tn__diag_name(diag, diag->tensor, g->values[v].name);
-    return tn_fail(diag, TN_INVALID_MODEL,
-        "the model declares '%s' as %s, but %s makes it %s: correct or remove the "
-        "declaration",
-        g->values[v].name, tn__type_text(symbols, declared, wanted, sizeof wanted), who,
-        tn__type_text(symbols, inferred, found, sizeof found));
+    struct tn__value *value = tn__value_at(g, v);
+    struct tn_type shapeless = *declared;
+    tn__type_text(symbols, declared, wanted, sizeof wanted);
+    tn__type_text(symbols, inferred, found, sizeof found);
+    shapeless.rank = -1;
+    if (!tn__type_merge(symbols, &shapeless, inferred, dims, out)) {
+        if (diag) tn__diag_name(diag, diag->tensor, value->name);
+        return tn_fail(diag, TN_INVALID_MODEL,
+            "the model declares '%s' as %s, but %s makes it %s: correct or remove the "
+            "declaration",
+            value->name, wanted, who, found);
+    }
+    value->declared = tn__arena_copy(g->arena, &shapeless, sizeof shapeless);
+    if (!value->declared ||
+        tn__model_warn(g->model,
+            "the model declares '%s' as %s, but %s makes it %s, which is used",
+            value->name, wanted, who, found) != TN_OK)
+        return tn__fail_memory(diag, "a warning", sizeof wanted + sizeof found);
+    return TN_OK;
 }
 
 static tn_status store_type(struct tn_graph *g, tn_value_id v, const struct tn_type *type,
@@ -99,7 +115,7 @@ static tn_status store_type(struct tn_graph *g, tn_value_id v, const struct tn_t
     struct tn_type merged;
     TN_TRY(check_dims(g, v, type, who, diag));
     if (!tn__type_merge(symbols, declared, type, dims, &merged))
-        return fail_contradiction(g, v, declared, type, who, diag);
+        TN_TRY(settle_contradiction(g, v, declared, type, who, dims, &merged, diag));
     for (int32_t i = 0; i < merged.rank; i++) {
         int64_t dim = tn__symbol_resolve(symbols, dims[i]);
         dims[i] = dim == TN_DIM_UNKNOWN ? tn__symbol_fresh(symbols) : dim;

@@ -15,8 +15,8 @@ TN_TESTS("com.example",
         {TN_TENSOR(FLOAT, (3), 1, -1, 2)}, {TN_TENSOR(FLOAT, (3), 1, -1, 512)}},
     {"g (int32[1] x) => (int32[1] y) { y = com.example.Cube (x) }",
         {TN_TENSOR(INT32, (1), 2)}, {}, "int32"},
-    {"g (float[1] x) => (float[2] y) { y = com.example.Cube (x) }",
-        {TN_TENSOR(FLOAT, (1), 2)}, {}, "2"},
+    {"g (float[1] x) => (double[1] y) { y = com.example.Cube (x) }",
+        {TN_TENSOR(FLOAT, (1), 2)}, {}, "double[1]"},
 
     /* Frames: 6 samples, frames of 3 every 2: 0 1 2 | 2 3 4 */
     {"g (float[6] x) => (float[F,3] y) { y = com.example.Frames <size = 3, step = 2> (x) }",

@@ -105,15 +105,32 @@ START_TEST(declarations_and_results_complete_each_other) {
 }
 END_TEST
 
-START_TEST(a_contradiction_names_both_types_and_the_node) {
+START_TEST(a_contradiction_of_elements_names_both_types_and_the_node) {
     input("x", TN_FLOAT, "N 4");
     node("Copy", "x", "y");
-    declare(own("y"), TN_FLOAT, "N 5");
+    declare(own("y"), TN_DOUBLE, "N 4");
     output("y");
-    assert_fails(infer(), diag, TN_INVALID_MODEL, "float[N, 5]");
+    assert_fails(infer(), diag, TN_INVALID_MODEL, "double[N, 4]");
     ck_assert_ptr_nonnull(strstr(diag.message, "float[N, 4]"));
     ck_assert_str_eq(diag.node, "Copy");
     ck_assert_str_eq(diag.tensor, "y");
+}
+END_TEST
+
+/* CatBoost's exporter declares [N] for what its model gives as [N, 1]. */
+START_TEST(a_contradiction_of_shapes_is_a_warning_and_the_node_is_right) {
+    input("x", TN_FLOAT, "N 4");
+    node("Copy", "x", "y");
+    node("Copy", "y", "z");
+    declare(own("y"), TN_FLOAT, "N");
+    declare(own("z"), TN_FLOAT, "N 5");
+    output("z");
+    assert_ok(infer(), diag);
+    assert_type("y", "float[N, 4]");
+    assert_type("z", "float[N, 4]");
+    ck_assert_uint_eq(model->n_warnings, 2);
+    ck_assert_ptr_nonnull(strstr(model->warnings[0], "float[N],"));
+    ck_assert_ptr_nonnull(strstr(model->warnings[1], "float[N, 5]"));
 }
 END_TEST
 
@@ -342,7 +359,8 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, a_content_of_known_length_gives_a_rank);
     tcase_add_test(tests, values_of_attributes_are_constants_without_copy);
     tcase_add_test(tests, declarations_and_results_complete_each_other);
-    tcase_add_test(tests, a_contradiction_names_both_types_and_the_node);
+    tcase_add_test(tests, a_contradiction_of_elements_names_both_types_and_the_node);
+    tcase_add_test(tests, a_contradiction_of_shapes_is_a_warning_and_the_node_is_right);
     tcase_add_test(tests, free_dimensions_are_overridden_by_name);
     tcase_add_test(tests, a_wrong_override_says_what_there_is);
     tcase_add_test(tests, old_versions_are_upgraded);
