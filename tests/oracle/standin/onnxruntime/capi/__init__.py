@@ -1,0 +1,1 @@
+"""See onnxruntime/__init__.py."""
