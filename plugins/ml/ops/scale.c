@@ -170,21 +170,25 @@ static tn_status create_normalizer(const struct tn_kernel_ctx *ctx, void **out) 
 enum { CHUNK = 256 }; /* elements converted at a time */
 
 /* What the row is divided by; 0 leaves it as it is. MAX is the largest element itself, so a
- * row of negative numbers changes its sign. */
+ * row of negative numbers changes its sign. Floats are added in float, as scikit-learn does:
+ * trees that follow were trained on those bits. */
 static double divisor(
     enum norm norm, const struct tn_tensor *x, int64_t at, int64_t cols) {
     double sum = 0, most = cols ? -INFINITY : 0, values[CHUNK];
+    bool narrow = x->dtype == TN_FLOAT;
     for (int64_t j = 0; j < cols; j += CHUNK) {
         int64_t n = cols - j < CHUNK ? cols - j : CHUNK;
         tn__numbers_f64(x, at + j, n, values);
         for (int64_t k = 0; k < n; k++) {
             double value = values[k];
             most = value > most || isnan(value) ? value : most;
-            sum += norm == NORM_L2 ? value * value : fabs(value);
+            double term = norm == NORM_L2 ? value * value : fabs(value);
+            sum = narrow ? (float)(sum + (float)term) : sum + term;
         }
     }
     if (norm == NORM_MAX) return most;
-    return norm == NORM_L2 ? sqrt(sum) : sum;
+    sum = norm == NORM_L2 ? sqrt(sum) : sum;
+    return narrow ? (float)sum : sum;
 }
 
 static void normalize_rows(void *arg, int64_t begin, int64_t end, uint32_t worker) {
