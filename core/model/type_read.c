@@ -2,6 +2,14 @@
  * so nested containers keep their outer two kinds and the innermost tensor. */
 #include "core/model/reader.h"
 
+#include <string.h>
+
+/* A name that stands for one size. Exporters of Python write None, and ONNX's own tools ?, for
+ * a size they do not know: two of those need not be equal. */
+static bool names_a_size(const char *name) {
+    return name && name[0] && strcmp(name, "None") != 0 && strcmp(name, "?") != 0;
+}
+
 static tn_status read_shape(struct tn__reader *r, const Onnx__TensorShapeProto *shape,
     struct tn_type *out, struct tn_diag *diag) {
     out->rank = -1;
@@ -10,7 +18,7 @@ static tn_status read_shape(struct tn__reader *r, const Onnx__TensorShapeProto *
     if (!dims) return tn__fail_memory(diag, "a shape", shape->n_dim);
     for (size_t i = 0; i < shape->n_dim; i++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[i];
-        if (dim->dim_param && dim->dim_param[0])
+        if (names_a_size(dim->dim_param))
             dims[i] = tn__symbol_named(r->model->symbols, dim->dim_param);
         else if (dim->has_dim_value && dim->dim_value >= 0)
             dims[i] = dim->dim_value;
