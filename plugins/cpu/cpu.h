@@ -8,6 +8,7 @@
 #include "kernels/depthwise.h"
 #include "kernels/elementwise.h"
 #include "kernels/gemm.h"
+#include "kernels/gemm_f64.h"
 #include "kernels/norm.h"
 #include "kernels/pool.h"
 #include "kernels/reduce_rows.h"
@@ -25,6 +26,7 @@ struct tn__cpu {
     const struct tn_host *host;
     enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
     struct tn_gemm_kernels gemm;
+    struct tn_gemm_f64_kernels gemm_f64;
     struct tn_depthwise_kernels depthwise;
     struct tn_winograd_kernels winograd;
     struct tn_elementwise_kernels elementwise;

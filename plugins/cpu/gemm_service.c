@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* ---- double: panels of PANEL columns, tiles of ROWS rows ------------------------------- */
+/* ---- double ---------------------------------------------------------------------------- */
 
-enum { PANEL = 8, ROWS = 4 };
+enum { PANEL = TN_GEMM_F64_NR, ROWS = TN_GEMM_F64_ROWS };
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
@@ -26,21 +26,20 @@ static void pack_f64(const struct tn_gemm_matrix *b, double *dst) {
     }
 }
 
-/* Up to ROWS rows by one panel: each element is one sum in ascending k. */
-static void tile_f64(const struct tn_gemm_product *g, uint64_t row, uint64_t rows,
-    uint64_t col, const double *panel) {
-    double sums[ROWS][PANEL] = {{0}};
-    const double *a[ROWS];
+struct job_f64 {
+    const struct tn_gemm_product *product;
+    tn_gemm_f64_tile_fn *tile;
+};
+
+/* Up to ROWS rows by one panel. */
+static void run_tile(
+    const struct job_f64 *job, uint64_t row, uint64_t rows, uint64_t col) {
+    const struct tn_gemm_product *g = job->product;
+    double sums[ROWS][PANEL];
+    const double *a[ROWS], *bias = g->bias;
     for (uint64_t i = 0; i < ROWS; i++)
         a[i] = (const double *)g->a + (row + (i < rows ? i : 0)) * g->lda;
-    for (uint64_t l = 0; l < g->k; l++, panel += PANEL) {
-        for (int i = 0; i < ROWS; i++) {
-            double x = a[i][l];
-            for (int j = 0; j < PANEL; j++)
-                sums[i][j] += x * panel[j];
-        }
-    }
-    const double *bias = g->bias;
+    job->tile(a, (const double *)g->packed + col * g->k, g->k, sums);
     for (uint64_t i = 0; i < rows; i++) {
         double *c = (double *)g->c + (row + i) * g->ldc + col;
         for (uint64_t j = 0; j < PANEL && col + j < g->n; j++)
@@ -48,24 +47,27 @@ static void tile_f64(const struct tn_gemm_product *g, uint64_t row, uint64_t row
     }
 }
 
+/* Rows inside, so that a panel is read from near memory for all of them. */
 static void rows_f64(void *arg, int64_t begin, int64_t end, uint32_t worker) {
-    const struct tn_gemm_product *g = arg;
+    const struct job_f64 *job = arg;
     (void)worker;
-    for (uint64_t row = (uint64_t)begin; row < (uint64_t)end; row += ROWS) {
-        uint64_t rows = (uint64_t)end - row < ROWS ? (uint64_t)end - row : ROWS;
-        for (uint64_t col = 0; col < g->n; col += PANEL)
-            tile_f64(g, row, rows, col, (const double *)g->packed + col * g->k);
+    for (uint64_t col = 0; col < job->product->n; col += PANEL) {
+        for (uint64_t row = (uint64_t)begin; row < (uint64_t)end; row += ROWS) {
+            uint64_t rows = (uint64_t)end - row < ROWS ? (uint64_t)end - row : ROWS;
+            run_tile(job, row, rows, col);
+        }
     }
 }
 
-static void run_f64(const struct tn_host *host, const struct tn_gemm_product *g) {
+static void run_f64(const struct tn__cpu *cpu, const struct tn_gemm_product *g) {
+    struct job_f64 job = {g, cpu->gemm_f64.tile};
     double each = (double)g->n * (double)(g->k + 1);
     if (each * (double)g->m < TN_PRODUCT_SMALL) {
-        rows_f64((void *)(uintptr_t)g, 0, (int64_t)g->m, 0);
+        rows_f64(&job, 0, (int64_t)g->m, 0);
         return;
     }
     int64_t grain = (int64_t)(TN_PRODUCT_SMALL / 4 / each / ROWS + 1) * ROWS;
-    host->parallel_for(host->self, (int64_t)g->m, grain, rows_f64, (void *)(uintptr_t)g);
+    cpu->host->parallel_for(cpu->host->self, (int64_t)g->m, grain, rows_f64, &job);
 }
 
 /* ---- float ----------------------------------------------------------------------------- */
@@ -109,7 +111,7 @@ static void run(void *self, const struct tn_gemm_product *product) {
     const struct tn__cpu *cpu = self;
     if (product->m == 0 || product->n == 0) return;
     if (product->dtype == TN_DOUBLE)
-        run_f64(cpu->host, product);
+        run_f64(cpu, product);
     else
         run_f32(cpu, product);
 }

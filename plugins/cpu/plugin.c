@@ -34,6 +34,7 @@ static tn_status cpu_init(
         return status;
     }
     tn_gemm_kernels_init(&cpu->gemm, cpu->isa);
+    tn_gemm_f64_kernels_init(&cpu->gemm_f64, cpu->isa);
     tn_depthwise_kernels_init(&cpu->depthwise, cpu->isa);
     tn_winograd_kernels_init(&cpu->winograd, cpu->isa);
     tn_elementwise_kernels_init(&cpu->elementwise, cpu->isa);

@@ -4,6 +4,7 @@
 #define TENON_ML_H
 
 #include "compat.h"
+#include "kernels/ml_rows.h"
 
 #include "tenon/helper/args.h"
 #include "tenon/helper/attrs.h"
@@ -30,7 +31,8 @@
 struct tn__ml {
     const struct tn_host *host;
     enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
-    enum tn_compat compat;   /* the config key "compat" */
+    enum tn_compat compat; /* the config key "compat" */
+    struct tn_rows_kernels rows;
     struct tn_tables tables; /* of all families */
 };
 

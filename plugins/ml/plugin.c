@@ -39,6 +39,7 @@ static tn_status ml_init(
         ml_shutdown(ml);
         return status;
     }
+    tn_rows_kernels_init(&ml->rows, ml->isa);
     *out_state = ml;
     return TN_OK;
 }

@@ -149,6 +149,7 @@ struct linear {
     struct model m;
     struct tn__weights weights;
     void *bias; /* in the type of the weights, or NULL */
+    const struct tn_rows_kernels *rows;
 };
 
 static void destroy(void *kernel) {
@@ -181,9 +182,11 @@ static tn_status fill(
     int32_t dtype = x->dtype == TN_FLOAT ? TN_FLOAT : TN_DOUBLE;
     int64_t cols = x->rank > 0 ? x->dims[x->rank - 1] : TN_DIM_UNKNOWN;
     TN_TRY(read(ctx->node, cols, &self->m, ctx->diag));
-    self->m.ort = ((const struct tn__ml *)ctx->plugin_state)->compat == TN_COMPAT_ORT;
+    const struct tn__ml *ml = ctx->plugin_state;
+    self->m.ort = ml->compat == TN_COMPAT_ORT;
+    self->rows = &ml->rows;
     TN_TRY(make_bias(self, dtype, ctx->diag));
-    return tn__weights_pack(&self->weights, ctx->host, self->m.coefficients.v,
+    return tn__weights_pack(&self->weights, ctx->plugin_state, self->m.coefficients.v,
         (uint64_t)self->m.features, (uint64_t)self->m.scores, dtype, ctx->diag);
 }
 
@@ -204,9 +207,17 @@ static tn_status create_regressor(const struct tn_kernel_ctx *ctx, void **out) {
     return create(ctx, read_regressor, out);
 }
 
-/* Scores of the batch, and its inputs where they are converted. */
+enum { MOST_SCORES = 512 }; /* scores that are finished at a time */
+
+/* Rows whose scores are finished at a time. */
+static int64_t block_of(const struct model *m) {
+    return m->columns < MOST_SCORES ? MOST_SCORES / m->columns : 1;
+}
+
+/* Bytes: scores of the batch, its inputs where they are converted, and the block of one
+ * worker. */
 struct scratch {
-    uint64_t scores, inputs; /* bytes */
+    uint64_t scores, inputs, block;
 };
 
 static tn_status size_scratch(const struct linear *self, const struct tn_tensor *x,
@@ -222,7 +233,10 @@ static tn_status size_scratch(const struct linear *self, const struct tn_tensor 
         return tn_fail(diag, TN_OUT_OF_MEMORY, "the scores do not fit the memory");
     out->scores = (rows * (uint64_t)self->m.scores * item + 63) & ~UINT64_C(63);
     bool convert = self->weights.dtype == TN_DOUBLE && x->dtype != TN_DOUBLE;
+    out->block = 2 * sizeof(double) *
+                 tn__post_spare((uint64_t)block_of(&self->m), (uint64_t)self->m.columns);
     out->inputs = convert ? rows * (uint64_t)self->m.features * item : 0;
+    out->inputs = (out->inputs + 63) & ~UINT64_C(63);
     return TN_OK;
 }
 
@@ -231,7 +245,9 @@ static tn_status workspace(
     struct tn__matrix matrix;
     struct scratch scratch;
     TN_TRY(size_scratch(kernel, tn_in(args, 0), &matrix, &scratch, NULL));
-    out->scratch = scratch.scores + scratch.inputs;
+    const struct tn_host *host = ((const struct linear *)kernel)->head.host;
+    out->scratch =
+        scratch.scores + scratch.inputs + scratch.block * host->worker_count(host->self);
     return TN_OK;
 }
 
@@ -245,49 +261,63 @@ struct finish {
     const struct linear *self;
     const void *scores;
     struct tn_tensor *labels, *out;
+    char *blocks; /* one a worker */
+    uint64_t block_size;
 };
 
-/* Label of a single score that stands for itself: at or above the threshold of its class. */
-static int64_t single_label(const struct model *m, double raw, double score) {
-    bool yes = m->post == TN__POST_NONE ? raw >= 0 : score >= 0.5;
+/* Label of a single score: at or above the threshold of its class. Without a transform the
+ * score is still the raw one. */
+static int64_t single_label(const struct model *m, double score) {
+    bool yes = score >= (m->post == TN__POST_NONE ? 0 : 0.5);
     return m->labels.n ? (yes ? 0 : -1) : yes;
 }
 
-#define FINISH(type, suffix)                                                             \
-    static void finish_##suffix(const struct finish *f, int64_t i) {                     \
-        const struct model *m = &f->self->m;                                             \
-        const type *raw = (const type *)f->scores + i * m->scores;                       \
-        type pair[2] = {-raw[0], raw[0]}, few[64];                                       \
-        bool two = m->columns != m->scores;                                              \
-        float *out = f->out ? (float *)f->out->data + i * m->columns : NULL;             \
-        type *row = two ? pair : m->columns <= 64 ? few : (type *)(uintptr_t)raw;        \
-        int64_t best = tn__best_##suffix(two ? pair : raw, m->columns);                  \
-        for (int64_t j = 0; j < m->columns && row == few; j++)                           \
-            few[j] = raw[j];                                                             \
-        double first = (double)raw[0];                                                   \
-        if (keeps_pair(m))                                                               \
-            pair[0] = 1 - raw[0];                                                        \
-        else                                                                             \
-            tn__post_##suffix(m->post, row, m->columns);                                 \
-        if (m->classifies && m->columns == 1)                                            \
-            best = single_label(m, first, (double)row[0]);                               \
-        if (m->classifies) tn__labels_put(&m->labels, f->labels, i, best);               \
-        for (int64_t j = 0; out && j < m->columns; j++)                                  \
-            out[j] = (float)row[j];                                                      \
+/* Raw scores of n rows from row i on as doubles, both of a pair. */
+static void take_scores(const struct finish *f, int64_t i, int64_t n, double *out) {
+    const struct model *m = &f->self->m;
+    bool wide = f->self->weights.dtype == TN_DOUBLE, pair = m->columns != m->scores;
+    for (int64_t k = 0; k < n * m->scores; k++) {
+        int64_t at = i * m->scores + k;
+        double score = wide ? ((const double *)f->scores)[at]
+                            : (double)((const float *)f->scores)[at];
+        if (pair) out[2 * k] = -score;
+        out[pair ? 2 * k + 1 : k] = score;
     }
-FINISH(float, f32)
-FINISH(double, f64)
-#undef FINISH
+}
+
+/* Labels of raw scores. One score alone waits for its transform. */
+static void put_labels(const struct finish *f, int64_t i, int64_t n, const double *rows) {
+    const struct model *m = &f->self->m;
+    if (!m->classifies || m->columns == 1) return;
+    for (int64_t k = 0; k < n; k++)
+        tn__labels_put(
+            &m->labels, f->labels, i + k, tn__best(rows + k * m->columns, m->columns));
+}
+
+static void finish_block(const struct finish *f, int64_t i, int64_t n, double *rows) {
+    const struct model *m = &f->self->m;
+    double *spare = rows + tn__post_spare((uint64_t)block_of(m), (uint64_t)m->columns);
+    take_scores(f, i, n, rows);
+    put_labels(f, i, n, rows);
+    if (keeps_pair(m)) {
+        for (int64_t k = 0; k < n; k++)
+            rows[2 * k] = 1 - rows[2 * k + 1];
+    } else {
+        tn__post_rows(f->self->rows, m->post, rows, spare, n, m->columns);
+    }
+    float *out = f->out ? (float *)f->out->data + i * m->columns : NULL;
+    for (int64_t k = 0; out && k < n * m->columns; k++)
+        out[k] = (float)rows[k];
+    for (int64_t k = 0; m->classifies && m->columns == 1 && k < n; k++)
+        tn__labels_put(&m->labels, f->labels, i + k, single_label(m, rows[k]));
+}
 
 static void finish_rows(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     const struct finish *f = arg;
-    (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        if (f->self->weights.dtype == TN_DOUBLE)
-            finish_f64(f, i);
-        else
-            finish_f32(f, i);
-    }
+    int64_t rows = block_of(&f->self->m);
+    double *block = (double *)(void *)(f->blocks + worker * f->block_size);
+    for (int64_t i = begin; i < end; i += rows)
+        finish_block(f, i, end - i < rows ? end - i : rows, block);
 }
 
 static tn_status compute(void *kernel, const struct tn_run_args *args) {
@@ -305,8 +335,9 @@ static tn_status compute(void *kernel, const struct tn_run_args *args) {
     tn__weights_multiply(
         &self->weights, (uint64_t)matrix.rows, inputs, self->bias, scores);
     struct finish finish = {self, scores, self->m.classifies ? tn_out(args, 0) : NULL,
-        tn_out(args, self->m.classifies ? 1 : 0)};
-    double cost = (double)self->m.columns * (self->m.post == TN__POST_NONE ? 1.0 : 10.0);
+        tn_out(args, self->m.classifies ? 1 : 0),
+        (char *)args->workspace + scratch.scores + scratch.inputs, scratch.block};
+    double cost = (double)self->m.columns * (self->m.post == TN__POST_NONE ? 1.0 : 4.0);
     tn_parallel(self->head.host, matrix.rows, cost, finish_rows, &finish);
     return TN_OK;
 }

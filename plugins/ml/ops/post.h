@@ -1,4 +1,5 @@
-/* post_transform: what becomes of a row of scores before it is written. */
+/* post_transform: what becomes of scores before they are written. Computed in double, rounded
+ * by the caller. */
 #ifndef TENON_ML_POST_H
 #define TENON_ML_POST_H
 
@@ -13,12 +14,17 @@ enum tn__post {
 };
 
 tn_status tn__post_read(struct tn_string text, enum tn__post *out, struct tn_diag *diag);
-/* In place, in the type of the scores. */
-void tn__post_f32(enum tn__post post, float *row, int64_t n);
-void tn__post_f64(enum tn__post post, double *row, int64_t n);
+
+/* Doubles of spare memory for tn__post_rows. */
+static inline uint64_t tn__post_spare(uint64_t n_rows, uint64_t width) {
+    return (n_rows * width + TN_ROWS_COLUMNS - 1) / TN_ROWS_COLUMNS * TN_ROWS_COLUMNS;
+}
+
+/* Transforms n_rows rows of `width` scores in place. */
+void tn__post_rows(const struct tn_rows_kernels *kernels, enum tn__post post,
+    double *rows, double *spare, int64_t n_rows, int64_t width);
 
 /* Index of the largest score: the first of equals; NaN is greatest. */
-int64_t tn__best_f32(const float *row, int64_t n);
-int64_t tn__best_f64(const double *row, int64_t n);
+int64_t tn__best(const double *row, int64_t n);
 
 #endif

@@ -36,10 +36,16 @@ tn_status tn__svm_check(struct tn_string kernel_type, struct tn_attr_floats para
     return TN_OK;
 }
 
-/* The vectors as columns, in double. */
+int64_t tn__svm_width(struct tn_string kernel_type, int64_t n) {
+    return tn_string_is(kernel_type, "RBF")
+               ? (n + TN_ROWS_COLUMNS - 1) / TN_ROWS_COLUMNS * TN_ROWS_COLUMNS
+               : n;
+}
+
+/* The vectors as columns, in double; what fills up the last columns is 0. */
 static tn_status make_columns(
     struct tn__svm *svm, const float *list, struct tn_diag *diag) {
-    uint64_t n = (uint64_t)svm->n, k = (uint64_t)svm->features;
+    uint64_t n = (uint64_t)svm->width, k = (uint64_t)svm->features;
     svm->vectors =
         svm->host->alloc(svm->host->self, n * k * sizeof(double) + 1, 64, "ml weights");
     if (!svm->vectors)
@@ -47,15 +53,19 @@ static tn_status make_columns(
             (unsigned long long)n);
     for (uint64_t r = 0; r < k; r++) {
         for (uint64_t c = 0; c < n; c++)
-            svm->vectors[r * n + c] = (double)list[c * k + r];
+            svm->vectors[r * n + c] = c < (uint64_t)svm->n ? (double)list[c * k + r] : 0;
     }
     return TN_OK;
 }
 
-tn_status tn__svm_make(struct tn__svm *svm, const struct tn_host *host,
+tn_status tn__svm_make(struct tn__svm *svm, const struct tn__ml *ml,
     struct tn_string kernel_type, struct tn_attr_floats params,
     struct tn_attr_floats vectors, int64_t n, struct tn_diag *diag) {
-    *svm = (struct tn__svm){.host = host, .n = n, .features = vectors.n / n};
+    *svm = (struct tn__svm){.host = ml->host,
+        .n = n,
+        .features = vectors.n / n,
+        .width = tn__svm_width(kernel_type, n),
+        .rows = &ml->rows};
     TN_TRY(tn__svm_check(kernel_type, params, vectors, n, diag));
     TN_TRY(find_kernel(kernel_type, &svm->kernel, diag));
     if (params.n) {
@@ -64,7 +74,7 @@ tn_status tn__svm_make(struct tn__svm *svm, const struct tn_host *host,
         svm->degree = trunc((double)params.v[2]);
     }
     if (svm->kernel == TN__SVM_RBF) return make_columns(svm, vectors.v, diag);
-    return tn__weights_pack(&svm->weights, host, vectors.v, (uint64_t)svm->features,
+    return tn__weights_pack(&svm->weights, ml, vectors.v, (uint64_t)svm->features,
         (uint64_t)n, TN_DOUBLE, diag);
 }
 
@@ -80,39 +90,36 @@ struct work {
     double *k;
 };
 
-/* Squared distances as sums of squared differences: no cancellation between large norms. */
-static void distances(const struct tn__svm *svm, const double *x, double *k) {
-    int64_t n = svm->n;
-    for (int64_t j = 0; j < n; j++)
-        k[j] = 0;
-    for (int64_t r = 0; r < svm->features; r++) {
-        const double *column = svm->vectors + r * n, at = x[r];
-        for (int64_t j = 0; j < n; j++) {
-            double difference = at - column[j];
-            k[j] += difference * difference;
-        }
-    }
+/* x^n by squaring; the degree of a polynomial is small. */
+static double power(double x, int64_t n) {
+    double result = 1;
+    for (; n > 0; n >>= 1, x *= x)
+        result *= n & 1 ? x : 1;
+    return result;
 }
 
-static void finish_row(const struct tn__svm *svm, double *k) {
-    for (int64_t j = 0; j < svm->n; j++) {
-        if (svm->kernel == TN__SVM_RBF)
-            k[j] = exp(-svm->gamma * k[j]);
-        else if (svm->kernel == TN__SVM_POLY)
-            k[j] = pow(svm->gamma * k[j] + svm->coef0, svm->degree);
-        else
-            k[j] = tanh(svm->gamma * k[j] + svm->coef0);
-    }
+static double finish(const struct tn__svm *svm, double dot) {
+    double at = svm->gamma * dot + svm->coef0;
+    if (svm->kernel == TN__SVM_SIGMOID) return tanh(at);
+    bool small = svm->degree >= 0 && svm->degree <= 64;
+    return small ? power(at, (int64_t)svm->degree) : pow(at, svm->degree);
 }
 
 static void kernel_rows(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     const struct work *work = arg;
     (void)worker;
+    const struct tn__svm *svm = work->svm;
     for (int64_t i = begin; i < end; i++) {
-        double *k = work->k + i * work->svm->n;
-        if (work->svm->kernel == TN__SVM_RBF)
-            distances(work->svm, work->x + i * work->svm->features, k);
-        finish_row(work->svm, k);
+        double *k = work->k + i * svm->width;
+        if (svm->kernel == TN__SVM_RBF) {
+            size_t n = (size_t)svm->width;
+            svm->rows->distances(
+                work->x + i * svm->features, svm->vectors, n, (size_t)svm->features, k);
+            svm->rows->exp(k, n, -svm->gamma);
+        } else {
+            for (int64_t j = 0; j < svm->n; j++)
+                k[j] = finish(svm, k[j]);
+        }
     }
 }
 
@@ -121,6 +128,6 @@ void tn__svm_kernels(const struct tn__svm *svm, uint64_t m, const double *x, dou
     if (svm->kernel == TN__SVM_LINEAR) return;
     struct work work = {svm, x, k};
     bool rbf = svm->kernel == TN__SVM_RBF;
-    double cost = (double)svm->n * (10.0 + (rbf ? (double)svm->features : 0.0));
+    double cost = (double)svm->n * (4.0 + (rbf ? 0.2 * (double)svm->features : 6.0));
     tn_parallel(svm->host, (int64_t)m, cost, kernel_rows, &work);
 }

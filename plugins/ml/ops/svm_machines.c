@@ -212,6 +212,7 @@ struct machine {
     struct model m;
     struct tn__svm svm;         /* with support vectors */
     struct tn__weights weights; /* without */
+    const struct tn_rows_kernels *rows;
 };
 
 static void destroy(void *kernel) {
@@ -227,12 +228,13 @@ static tn_status create(const struct tn_kernel_ctx *ctx, read_fn read, void **ou
     TN_TRY(tn_kernel_create(ctx, sizeof(struct machine), out));
     struct machine *self = *out;
     struct model *m = &self->m;
+    self->rows = &((const struct tn__ml *)ctx->plugin_state)->rows;
     tn_status status = read(ctx->node, m, ctx->diag);
     if (status == TN_OK && m->n_vectors)
-        status = tn__svm_make(&self->svm, ctx->host, m->kernel_type, m->params,
+        status = tn__svm_make(&self->svm, ctx->plugin_state, m->kernel_type, m->params,
             m->vectors, m->n_vectors, ctx->diag);
     else if (status == TN_OK)
-        status = tn__weights_pack(&self->weights, ctx->host, m->coefficients.v,
+        status = tn__weights_pack(&self->weights, ctx->plugin_state, m->coefficients.v,
             (uint64_t)features_of(m), (uint64_t)m->classes, TN_DOUBLE, ctx->diag);
     if (status == TN_OK) return TN_OK;
     destroy(self);
@@ -250,12 +252,12 @@ static tn_status create_regressor(const struct tn_kernel_ctx *ctx, void **out) {
 
 /* Doubles of one worker's scratch. */
 struct room {
-    uint64_t x, kernels, pairs, scores, votes, couple, total;
+    uint64_t x, kernels, pairs, scores, votes, couple, spare, total;
 };
 
 /* Kernel values, or scores of a linear model, of one row. */
 static int64_t width_of(const struct model *m) {
-    return m->n_vectors ? m->n_vectors : m->classes;
+    return m->n_vectors ? tn__svm_width(m->kernel_type, m->n_vectors) : m->classes;
 }
 
 /* Rows of a block. */
@@ -274,8 +276,9 @@ static struct room room_of(const struct model *m) {
     r.scores = classes > pairs ? classes + 2 : pairs + 2;
     r.votes = classes;
     r.couple = m->prob_a.n ? tn__svm_couple_size(classes) : 0;
-    r.total =
-        (r.x + r.kernels + r.pairs + r.scores + r.votes + r.couple + 7) & ~UINT64_C(7);
+    r.spare = tn__post_spare(1, r.scores);
+    r.total = r.x + r.kernels + r.pairs + r.scores + r.votes + r.couple + r.spare + 7;
+    r.total &= ~UINT64_C(7);
     return r;
 }
 
@@ -322,21 +325,22 @@ static void platt(const struct model *m, double *pairs) {
  * alone is yes or no. Of two linear scores whose coefficients are all positive, one of at
  * least 0.5 is a yes: so the reference evaluator and ONNX Runtime agree. */
 static int64_t class_of(const struct model *m, const double *votes, int64_t n) {
-    int64_t best = tn__best_f64(votes, n);
+    int64_t best = tn__best(votes, n);
     bool linear_pair = m->n_vectors == 0 && m->rho.n == 1 && m->labels.n == 2;
     if (n == 1) return votes[0] > 0 ? (m->labels.n ? 0 : 1) : (m->labels.n ? -1 : 0);
     return linear_pair && m->all_positive && votes[best] >= 0.5 ? 1 : best;
 }
 
 /* Scores as they are written, from m->scores raw ones. */
-static void finish_scores(const struct model *m, double *scores) {
+static void finish_scores(const struct machine *self, double *scores, double *spare) {
+    const struct model *m = &self->m;
     if (m->scores == 1 && m->columns == 2) {
         scores[1] = scores[0];
         scores[0] = -scores[0];
-        tn__post_f64(m->post, scores, 2);
-    } else if (m->scores > 1 || m->post == TN__POST_PROBIT) {
-        tn__post_f64(m->post, scores, m->scores);
+    } else if (m->scores == 1 && m->post != TN__POST_PROBIT) {
+        return; /* one score alone is written as it is */
     }
+    tn__post_rows(self->rows, m->post, scores, spare, 1, m->columns);
 }
 
 struct work {
@@ -366,14 +370,15 @@ static void classify_row(
             memcpy(scores, pairs, (size_t)m->n_pairs * sizeof *scores);
         }
     }
-    finish_scores(m, scores);
+    finish_scores(work->self, scores, votes + r.votes + r.couple);
     tn__labels_put(&m->labels, work->labels, row, best);
     float *out = work->out ? (float *)work->out->data + row * m->columns : NULL;
     for (int64_t j = 0; out && j < m->columns; j++)
         out[j] = (float)scores[j];
 }
 
-static void regress_row(const struct work *work, const double *k, int64_t row) {
+static void regress_row(
+    const struct work *work, const double *k, double *spare, int64_t row) {
     const struct model *m = &work->self->m;
     double sum = m->n_vectors ? 0 : k[0];
     for (int64_t j = 0; j < m->n_vectors; j++)
@@ -382,7 +387,7 @@ static void regress_row(const struct work *work, const double *k, int64_t row) {
     if (m->one_class)
         sum = sum > 0 ? 1 : -1;
     else
-        tn__post_f64(m->post, &sum, 1);
+        tn__post_rows(work->self->rows, m->post, &sum, spare, 1, 1);
     ((float *)work->out->data)[row] = (float)sum;
 }
 
@@ -401,7 +406,7 @@ static void run_block(const struct work *work, int64_t row, int64_t n, double *s
         if (m->classifies)
             classify_row(work, k + i * width, k + r.kernels, row + i);
         else
-            regress_row(work, k + i * width, row + i);
+            regress_row(work, k + i * width, k + r.kernels, row + i);
     }
 }
 

@@ -51,9 +51,23 @@ static tn_status pack(struct tn__weights *w, void *plain, struct tn_diag *diag) 
     return TN_OK;
 }
 
-tn_status tn__weights_pack(struct tn__weights *w, const struct tn_host *host,
+enum { FEW = 2 }; /* columns that are summed as dots */
+
+static tn_status keep_lists(struct tn__weights *w, const struct tn__ml *ml,
+    const float *list, struct tn_diag *diag) {
+    uint64_t bytes = w->k * w->n * sizeof(float);
+    w->packed = take(w->host, bytes);
+    if (!w->packed) return fail_memory(bytes, diag);
+    memcpy(w->packed, list, bytes);
+    w->dots = ml->rows.dots;
+    return TN_OK;
+}
+
+tn_status tn__weights_pack(struct tn__weights *w, const struct tn__ml *ml,
     const float *list, uint64_t k, uint64_t n, int32_t dtype, struct tn_diag *diag) {
+    const struct tn_host *host = ml->host;
     *w = (struct tn__weights){.host = host, .k = k, .n = n, .dtype = dtype};
+    if (dtype == TN_FLOAT && n <= FEW) return keep_lists(w, ml, list, diag);
     w->gemm = find_service(host);
     uint64_t bytes = k * n * (tn_dtype_bits(dtype) / 8); /* both from lengths of a list */
     void *plain = take(host, bytes);
@@ -111,8 +125,30 @@ static void plain_rows(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     }
 }
 
+struct dots {
+    const struct tn__weights *w;
+    const float *a, *bias;
+    float *c;
+};
+
+static void dot_rows(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct dots *d = arg;
+    const struct tn__weights *w = d->w;
+    (void)worker;
+    for (uint64_t c = 0; c < w->n; c++)
+        w->dots(d->a + (uint64_t)begin * w->k, (size_t)(end - begin), w->k,
+            (const float *)w->packed + c * w->k, d->bias ? d->bias[c] : 0,
+            d->c + (uint64_t)begin * w->n + c, w->n);
+}
+
 void tn__weights_multiply(
     const struct tn__weights *w, uint64_t m, const void *a, const void *bias, void *c) {
+    if (w->dots) {
+        struct dots dots = {w, a, bias, c};
+        tn_parallel(
+            w->host, (int64_t)m, 0.2 * (double)(w->k * w->n) + 2, dot_rows, &dots);
+        return;
+    }
     if (!w->gemm) {
         struct plain plain = {w, a, bias, c};
         double cost = (double)w->k * (double)w->n * 0.5 + 1;
