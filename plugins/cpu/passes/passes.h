@@ -10,6 +10,7 @@
 
 /* clang-format off */
 #define TN_PASSES(X) \
+    X(cast_chain) \
     X(conv_affine) \
     X(conv_pad) \
     X(epilogue) \
