@@ -168,8 +168,21 @@ def write_pipelines():
     np.save(HERE / "ml_pipeline_input.npy", x)
 
 
+def write_isolation_forest():
+    """skl2onnx's isolation forest, with the answers of scikit-learn."""
+    from skl2onnx import to_onnx
+    from sklearn.ensemble import IsolationForest
+    x = np.random.default_rng(3).normal(size=(40, 4)).astype(np.float32)
+    forest = IsolationForest(n_estimators=4, max_samples=24, random_state=0).fit(x)
+    model = to_onnx(forest, x[:1], target_opset={"": 18, "ai.onnx.ml": 3})
+    write("isolation_forest", model, [value(x)], [
+        value(forest.predict(x).astype(np.int64).reshape(-1, 1)),
+        value(forest.decision_function(x).astype(np.float32).reshape(-1, 1))])
+
+
 if __name__ == "__main__":
     shutil.rmtree(OUT, ignore_errors=True)
     write_operators()
     write_maps()
+    write_isolation_forest()
     write_pipelines()

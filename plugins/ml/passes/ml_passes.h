@@ -7,7 +7,9 @@
 
 /* clang-format off */
 #define TN_ML_PASSES(X) \
-    X(column_views)
+    X(column_views) \
+    X(leaf_values) \
+    X(tree_sum)
 
 #define TN_PASS_DECLARE(name) extern const struct tn_pass_def tn__pass_##name;
 TN_ML_PASSES(TN_PASS_DECLARE)
