@@ -159,7 +159,7 @@ static __int128 whole_binary(const struct type *t, enum tn_binary op, __int128 a
     case TN_BINARY_OR: return a | b;
     case TN_BINARY_XOR: return a ^ b;
     case TN_BINARY_SHL: return shift >= (uint64_t)t->bits ? 0 : mask(t, a) << shift;
-    case TN_BINARY_SHR: return shift >= (uint64_t)t->bits ? 0 : mask(t, a) >> shift;
+    case TN_BINARY_SHR: return shift >= (uint64_t)t->bits ? (a < 0 ? -1 : 0) : a >> shift;
     case TN_BINARY_EQUAL: return a == b;
     case TN_BINARY_LESS: return a < b;
     case TN_BINARY_LESS_EQUAL: return a <= b;

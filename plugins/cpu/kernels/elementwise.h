@@ -58,7 +58,7 @@ enum tn_binary {
     TN_BINARY_OR,
     TN_BINARY_XOR,
     TN_BINARY_SHL,             /* integers; b is taken as unsigned */
-    TN_BINARY_SHR,             /* integers; fills with zeros: the bits are taken as unsigned */
+    TN_BINARY_SHR,             /* integers; fills with copies of the sign; b is taken as unsigned */
     TN_BINARY_EQUAL,           /* and bool; dst is bool (one byte), so all below */
     TN_BINARY_LESS,
     TN_BINARY_LESS_EQUAL,

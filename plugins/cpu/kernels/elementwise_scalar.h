@@ -46,6 +46,13 @@ static inline int NAME(is_negative)(T a) {
 #endif
 }
 
+/* Only numbers that are not negative are shifted; the others as their complement. */
+static inline T NAME(shift_right)(T a, T b) {
+    const W sign = NAME(is_negative)(a) ? ~(W)0 : 0, by = NAME(bits)(b);
+    const W shifted = by < BITS ? NAME(bits)((T)((W)a ^ sign)) >> by : 0;
+    return (T)(shifted ^ sign);
+}
+
 static inline int NAME(is_minus_one)(T a) {
     return SIGNED && a == (T)-1;
 }
