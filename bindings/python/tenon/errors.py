@@ -92,9 +92,11 @@ class DeadlineExceeded(Fail):
     """The run passed its deadline."""
 
 
+UNSUPPORTED = 3  # the `code` of what no plugin, provider or kernel serves
+
 # Statuses of tenon/status.h.
 _CLASSES: dict[int, type[TenonError]] = {
-    1: InvalidArgument, 2: InvalidGraph, 3: NotImplemented, 4: NotFound, 5: OutOfMemory,
+    1: InvalidArgument, 2: InvalidGraph, UNSUPPORTED: NotImplemented, 4: NotFound, 5: OutOfMemory,
     6: LimitExceeded, 7: EPFail, 8: Fail, 9: Fail, 10: DeadlineExceeded, 11: EngineError}
 
 
