@@ -285,6 +285,7 @@ static void space_free(void *instance, uint32_t space, void *address) {
 static void *follow(struct npu *npu, const void *address, uint64_t size) {
     uint64_t at = (uintptr_t)address;
     void *real = NULL;
+    if (size == 0) return npu; /* anywhere: nothing is read */
     pthread_mutex_lock(&npu->lock);
     for (uint32_t i = 0; i < MOST_BLOCKS && !real; i++) {
         const struct block *b = &npu->blocks[i];
