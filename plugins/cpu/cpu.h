@@ -43,5 +43,10 @@ struct tn__cpu {
 
 /* The provider "cpu" (provider.c). */
 extern const struct tn_provider_def tn__cpu_provider;
+/* What nodes cost, roughly, from their shapes (estimate.c). */
+struct tn_group;
+struct tn_estimate;
+void tn__cpu_estimate(
+    void *instance, const struct tn_group *group, struct tn_estimate *out);
 
 #endif

@@ -51,4 +51,5 @@ const struct tn_provider_def tn__cpu_provider = {
     .create = cpu_create,
     .destroy = cpu_destroy,
     .capability = tn_claim_served,
+    .estimate = tn__cpu_estimate,
 };

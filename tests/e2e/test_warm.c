@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 static _Atomic uint64_t calls;
@@ -138,11 +139,62 @@ START_TEST(alternating_shapes_allocate_nothing_once_seen) {
 }
 END_TEST
 
+/* Groups of a provider, with copies in and out of its memory and a step of the cpu between. */
+static void count_group_runs(const char *provider, const char *streams) {
+    static const char text[] = "<ir_version: 10, opset_import: [\"\" : 21]> "
+                               "g (float[8,8] x, float[8,8] w) => (float[8,8] y) {"
+                               " a = MatMul(x, w) b = Add(a, x) c = Sqrt(b) d = Mul(c, w)"
+                               " y = Neg(d) }";
+    static float data[2][64];
+    static const int64_t dims[2] = {8, 8};
+    struct tn_runtime *runtime = e2e_runtime((const char *const[]){"threads", "1", NULL});
+    struct tn_option options[] = {{"provider", provider}, {"placement", "require"},
+        {"provider:fake.npu/streams", streams}};
+    struct tn_session_options setup = {
+        .struct_size = TN_SESSION_OPTIONS_SIZE, .options = options, .n_options = 3};
+    struct tn_model model = {.data = text, .size = strlen(text)};
+    struct tn_session *session = NULL;
+    struct tn_context *context = NULL;
+    assert_ok(tn_runtime_load_plugin(runtime, getenv("FAKE_NPU"), &diag), diag);
+    assert_ok(tn_session_create(runtime, &model, &setup, &session, &diag), diag);
+    assert_ok(tn_context_create(session, &context, &diag), diag);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct tn_tensor tensor = {.data = data[i],
+            .dims = dims,
+            .size = sizeof data[i],
+            .dtype = TN_FLOAT,
+            .rank = 2};
+        struct tn_value_ref ref = {.kind = TN_KIND_TENSOR, .as.tensor = &tensor};
+        assert_ok(tn_context_set_input(context, i, &ref, &diag), diag);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_ok(tn_context_run(context, NULL, &diag), diag);
+    uint64_t before = atomic_load(&calls);
+    tn_status status = TN_OK;
+    for (int i = 0; i < 100 && status == TN_OK; i++)
+        status = tn_context_run(context, NULL, &diag);
+    uint64_t after = atomic_load(&calls);
+    ck_assert_int_eq(status, TN_OK);
+    ck_assert_uint_eq(after - before, 0);
+    tn_context_destroy(context);
+    tn_session_destroy(session);
+    tn_runtime_destroy(runtime);
+}
+
+START_TEST(groups_and_copies_allocate_nothing) {
+    if (!getenv("FAKE_NPU")) return;
+    count_group_runs("fake.npu", "0");
+    count_group_runs("fake.npu", "1");
+    count_group_runs("fake.npu.owned", "0");
+}
+END_TEST
+
 static void add_tests(TCase *tests) {
     tcase_add_test(tests, the_counter_counts);
     tcase_add_test(tests, digits_allocate_nothing);
     tcase_add_test(tests, encoders_allocate_nothing);
     tcase_add_test(tests, tables_and_maps_allocate_nothing);
+    tcase_add_test(tests, groups_and_copies_allocate_nothing);
     tcase_add_test(tests, alternating_shapes_allocate_nothing_once_seen);
 }
 

@@ -143,6 +143,26 @@ START_TEST(a_group_that_gains_nothing_is_left_to_the_next) {
 }
 END_TEST
 
+START_TEST(the_cpu_has_an_estimate_too) {
+    struct setup setup = {"fake.npu", "auto",
+        {"provider:fake.npu/ns", "1000", "provider:fake.npu/launch_ns", "900000", NULL}};
+    static const char product[] =
+        ONNX_HEADER "g (float[256,256] x, float[256,256] w) => (float[256,256] y) {"
+                    " a = MatMul(x, w) b = Relu(a) c = Sqrt(b) y = Neg(c) }";
+    assert_ok(try_setup(product, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("not worth the transfer");
+    assert_says("µs on cpu");
+    /* by hand: 938 µs for the product, 66 for each of the others */
+    setup.pairs[0] = "provider:fake.npu/refuse";
+    setup.pairs[1] = "Neg";
+    setup.pairs[2] = NULL;
+    assert_ok(try_setup(product, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 2 nodes, 88 %");
+}
+END_TEST
+
 START_TEST(strict_does_not_weigh) {
     struct setup setup = {"fake.npu,fake.npu.owned,cpu", "strict",
         {"provider:fake.npu/ns", "1000", "provider:fake.npu/launch_ns", "900000",
@@ -290,6 +310,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, only_int8_means_only_int8);
     tcase_add_test(tests, a_path_that_breaks_a_group_is_named);
     tcase_add_test(tests, a_group_that_gains_nothing_is_left_to_the_next);
+    tcase_add_test(tests, the_cpu_has_an_estimate_too);
     tcase_add_test(tests, strict_does_not_weigh);
     tcase_add_test(tests, fallback_and_copies_have_limits);
     tcase_add_test(tests, claimed_nodes_are_kept_from_the_passes_of_others);
