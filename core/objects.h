@@ -88,6 +88,10 @@ tn_status tn__contexts_read(struct tn_session *session, const struct tn_model *s
 tn_status tn__contexts_write(
     struct tn_session *session, const char *path, bool embed, struct tn_diag *diag);
 
+/* Times the compiled groups and plans anew without those that lose (calibrate.c). */
+tn_status tn__calibrate(
+    struct tn_session *session, struct tn__plan_options *options, struct tn_diag *diag);
+
 /* Hands a finished text to the caller's writer and frees it (report.c). */
 tn_status tn__report_write(
     struct tn_text *text, tn_write_fn write, void *arg, struct tn_diag *diag);

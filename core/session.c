@@ -247,6 +247,12 @@ static void show_warnings(const struct tn_session *session) {
         services->log(services->self, TN_LOG_WARNING, session->model->warnings[i]);
 }
 
+static bool calibrates(
+    const struct tn_session *session, const struct tn__plan_options *options) {
+    return tn__conf_bool(session->conf, "placement.calibrate") &&
+           options->policy != TN_POLICY_STRICT && !options->dry_run;
+}
+
 tn_status tn__session_plan_options(
     struct tn_session *session, struct tn__plan_options *out, struct tn_diag *diag) {
     *out = (struct tn__plan_options){.conf = session->conf,
@@ -262,7 +268,8 @@ tn_status tn__session_plan_options(
     TN_TRY(read_providers(session, out, diag));
     out->contexts = session->contexts;
     out->n_contexts = session->n_contexts;
-    out->keep_weights = out->policy == TN_POLICY_AUTO && out->n_providers > 1;
+    bool again = out->policy == TN_POLICY_AUTO || calibrates(session, out);
+    out->keep_weights = again && out->n_providers > 1;
     return TN_OK;
 }
 
@@ -291,6 +298,7 @@ static tn_status build_session(
         TN_TRY(tn__contexts_write(
             session, kept, tn__conf_bool(session->conf, "context.embed"), diag));
     TN_TRY(tn__session_describe(session, diag));
+    if (calibrates(session, &options)) TN_TRY(tn__calibrate(session, &options, diag));
     session->times.ready_ns = tn__clock_ns();
     show_warnings(session);
     show_placement(session, &options);

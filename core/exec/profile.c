@@ -62,6 +62,10 @@ void tn__profile_destroy(struct tn__profile *profile) {
     tn__free(profile);
 }
 
+uint64_t tn__profile_unit_ns(const struct tn__profile *profile, uint32_t unit) {
+    return profile->totals[unit].ns;
+}
+
 uint64_t tn__profile_bytes(const struct tn__profile *profile) {
     return profile
                ? profile->cap_events * sizeof *profile->events + profile->cap_words * 8

@@ -24,6 +24,8 @@ void tn__profile_table(
     const struct tn__profile *profile, uint32_t format, struct tn_text *out);
 void tn__profile_trace(const struct tn__profile *profile,
     const struct tn__session_times *times, struct tn_text *out);
+/* Nanoseconds of all calls of a unit. */
+uint64_t tn__profile_unit_ns(const struct tn__profile *profile, uint32_t unit);
 uint64_t tn__profile_bytes(const struct tn__profile *profile);
 
 #endif

@@ -163,6 +163,26 @@ START_TEST(the_cpu_has_an_estimate_too) {
 }
 END_TEST
 
+START_TEST(calibration_leaves_what_is_slower_to_the_cpu) {
+    /* a product in plain loops against the cpu's kernels */
+    static const char product[] =
+        ONNX_HEADER "g (float[256,256] x, float[256,256] w) => (float[256,256] y) {"
+                    " a = MatMul(x, w) b = Sqrt(a) y = Sqrt(b) }";
+    struct setup setup = {"fake.npu", "auto", {NULL}};
+    assert_ok(try_setup(product, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 1 nodes");
+    setup.pairs[0] = "placement.calibrate";
+    setup.pairs[1] = "1";
+    assert_ok(try_setup(product, &setup), diag);
+    report(TN_FORMAT_TEXT);
+    assert_says("provider fake.npu: 0 nodes");
+    assert_says("not worth the transfer, measured");
+    assert_ok(try_setup(chain, &setup), diag);
+    run_chain();
+}
+END_TEST
+
 START_TEST(strict_does_not_weigh) {
     struct setup setup = {"fake.npu,fake.npu.owned,cpu", "strict",
         {"provider:fake.npu/ns", "1000", "provider:fake.npu/launch_ns", "900000",
@@ -311,6 +331,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, a_path_that_breaks_a_group_is_named);
     tcase_add_test(tests, a_group_that_gains_nothing_is_left_to_the_next);
     tcase_add_test(tests, the_cpu_has_an_estimate_too);
+    tcase_add_test(tests, calibration_leaves_what_is_slower_to_the_cpu);
     tcase_add_test(tests, strict_does_not_weigh);
     tcase_add_test(tests, fallback_and_copies_have_limits);
     tcase_add_test(tests, claimed_nodes_are_kept_from_the_passes_of_others);
