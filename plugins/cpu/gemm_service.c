@@ -80,7 +80,7 @@ static void run_f32(const struct tn__cpu *cpu, const struct tn_gemm_product *g) 
         .batch = 1};
     product.epilogue.bias_col = g->bias;
     tn__product_plan(&product);
-    tn__product_run(&product, cpu->host);
+    (void)tn__product_run(&product, cpu->host, NULL);
 }
 
 /* ---- the table ------------------------------------------------------------------------- */

@@ -302,6 +302,25 @@ START_TEST(a_bound_output_stays_bound_when_a_run_falls_back) {
 }
 END_TEST
 
+/* One node: nothing but the kernel itself can see the deadline. */
+START_TEST(a_long_kernel_of_the_cpu_sees_its_deadline) {
+    static float data[2][1200 * 1200];
+    struct setup setup = {"cpu", "strict", {NULL}};
+    assert_ok(try_setup(ONNX_HEADER "g (float[1200,1200] x, float[1200,1200] w) => "
+                                    "(float[1200,1200] y) { y = MatMul(x, w) }",
+                  &setup),
+        diag);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_ok(
+            try_input(i, TN_FLOAT, data[i], (const int64_t[]){1200, 1200}, 2), diag);
+    run_context();
+    struct tn_run_options options = {
+        .struct_size = TN_RUN_OPTIONS_SIZE, .deadline_ns = 1000000};
+    assert_fails(tn_context_run(context, &options, &diag), diag, TN_DEADLINE, "deadline");
+    run_context();
+}
+END_TEST
+
 START_TEST(a_run_that_hangs_is_cancelled) {
     struct setup setup = {"fake.npu", "auto", {"provider:fake.npu/hang", "1", NULL}};
     assert_ok(try_setup(chain, &setup), diag);
@@ -319,6 +338,7 @@ static void add_tests(TCase *tests) {
     tcase_add_loop_test(
         tests, a_failure_under_auto_is_a_fallback_that_is_reported, 0, n_cues);
     tcase_add_test(tests, a_bound_output_stays_bound_when_a_run_falls_back);
+    tcase_add_test(tests, a_long_kernel_of_the_cpu_sees_its_deadline);
     tcase_add_test(tests, a_run_that_hangs_is_cancelled);
     tcase_add_checked_fixture(tests, set_up, tear_down_runtime);
     tcase_add_test(tests, groups_run_in_their_own_memory_with_planned_copies);

@@ -2,6 +2,7 @@
 #include "ops/conv_method.h"
 
 #include "ops/product.h"
+#include "tenon/helper/parallel.h"
 
 /* ---- direct ------------------------------------------------------------------------------ */
 
@@ -181,13 +182,14 @@ static void run_pieces(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     }
 }
 
-void tn__conv_run(const struct tn__cpu *cpu, const struct tn__conv_method *method,
-    const struct tn_conv *conv, const struct tn__conv_pieces *pieces, float *scratch) {
+tn_status tn__conv_run(const struct tn__cpu *cpu, const struct tn__conv_method *method,
+    const struct tn_conv *conv, const struct tn__conv_pieces *pieces, float *scratch,
+    const struct tn_run *run) {
     struct run_job job = {cpu, method, conv, pieces, scratch};
     int64_t n = (int64_t)(pieces->row_pieces * pieces->column_pieces);
-    if (n == 0) return;
-    if (pieces->small || n == 1)
-        run_pieces(&job, 0, n, 0);
-    else
-        cpu->host->parallel_for(cpu->host->self, n, 1, run_pieces, &job);
+    if (n == 0) return TN_OK;
+    if (!pieces->small && n > 1)
+        return tn_parallel_run(run, cpu->host, n, 1, run_pieces, &job);
+    run_pieces(&job, 0, n, 0);
+    return TN_OK;
 }

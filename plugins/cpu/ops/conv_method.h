@@ -44,7 +44,8 @@ void tn__conv_cut(const struct tn__cpu *cpu, const struct tn__conv_method *metho
     const struct tn_conv *conv, struct tn__conv_pieces *pieces);
 
 /* Runs all of it; scratch has pieces->scratch floats for each worker. */
-void tn__conv_run(const struct tn__cpu *cpu, const struct tn__conv_method *method,
-    const struct tn_conv *conv, const struct tn__conv_pieces *pieces, float *scratch);
+tn_status tn__conv_run(const struct tn__cpu *cpu, const struct tn__conv_method *method,
+    const struct tn_conv *conv, const struct tn__conv_pieces *pieces, float *scratch,
+    const struct tn_run *run);
 
 #endif

@@ -341,9 +341,8 @@ static tn_status compute_nhwc(void *kernel, const struct tn_run_args *args) {
     c.input = args->inputs[0].as.tensor->data;
     c.output = args->outputs[0].as.tensor->data;
     c.residual = residual ? residual->data : NULL;
-    tn__conv_run(conv->base.cpu, plan->method, &c, &plan->pieces,
-        (float *)((char *)args->workspace + plan->at_scratch));
-    return TN_OK;
+    return tn__conv_run(conv->base.cpu, plan->method, &c, &plan->pieces,
+        (float *)((char *)args->workspace + plan->at_scratch), args->run);
 }
 
 static tn_status compute_nchw(void *kernel, const struct tn_run_args *args) {
@@ -362,8 +361,8 @@ static tn_status compute_nchw(void *kernel, const struct tn_run_args *args) {
     float *y = args->outputs[0].as.tensor->data;
     bool flat = c.out_channels == 1 || plan->out_plane == 1;
     c.output = flat ? y : (float *)(scratch + plan->at_output);
-    tn__conv_run(
-        cpu, plan->method, &c, &plan->pieces, (float *)(scratch + plan->at_scratch));
+    TN_TRY(tn__conv_run(cpu, plan->method, &c, &plan->pieces,
+        (float *)(scratch + plan->at_scratch), args->run));
     if (!flat)
         tn__planes_outward(cpu, y, c.output, c.batch, c.out_channels, plan->out_plane);
     return TN_OK;

@@ -287,8 +287,7 @@ static tn_status compute_f32(void *kernel, const struct tn_run_args *args) {
         product.kernels->transpose(a, plan->k, product.gemm.a, plan->m, plan->k, plan->m);
         product.gemm.a = a;
     }
-    tn__product_run(&product, mm->base.host);
-    return TN_OK;
+    return tn__product_run(&product, mm->base.host, args->run);
 }
 
 /* The sizes of this call, checked. */

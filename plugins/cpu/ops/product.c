@@ -1,5 +1,6 @@
 /* A batch of f32 matrix products, split over the pool. */
 #include "product.h"
+#include "tenon/helper/parallel.h"
 
 static size_t ceil_div(size_t a, size_t b) {
     return a / b + (a % b != 0);
@@ -66,20 +67,21 @@ static void run_pieces(void *arg, int64_t begin, int64_t end, uint32_t worker) {
         run_piece(arg, (size_t)i);
 }
 
-void tn__product_run(const struct tn_product *p, const struct tn_host *host) {
-    if (p->gemm.m == 0 || p->gemm.n == 0 || p->batch == 0) return;
+tn_status tn__product_run(
+    const struct tn_product *p, const struct tn_host *host, const struct tn_run *run) {
+    if (p->gemm.m == 0 || p->gemm.n == 0 || p->batch == 0) return TN_OK;
     size_t pieces = p->batch * p->m_pieces * p->p_pieces;
     double each = (double)p->gemm.m * (double)p->gemm.n * (double)(p->gemm.k + 1);
     if (each * (double)p->batch < TN_PRODUCT_SMALL) {
         run_pieces((void *)(uintptr_t)p, 0, (int64_t)pieces, 0);
-        return;
+        return TN_OK;
     }
     /* Many small products: several of them make one call. */
     double one = each / (double)(p->m_pieces * p->p_pieces);
     int64_t grain =
         one < TN_PRODUCT_SMALL / 4 ? (int64_t)(TN_PRODUCT_SMALL / 4 / one) : 1;
-    host->parallel_for(
-        host->self, (int64_t)pieces, grain, run_pieces, (void *)(uintptr_t)p);
+    return tn_parallel_run(
+        run, host, (int64_t)pieces, grain, run_pieces, (void *)(uintptr_t)p);
 }
 
 struct pack_job {

@@ -31,8 +31,9 @@ struct tn_product {
 /* Chooses the pieces. kernels, gemm's m n k and batch are set. */
 void tn__product_plan(struct tn_product *product);
 
-/* Runs all products. */
-void tn__product_run(const struct tn_product *product, const struct tn_host *host);
+/* Runs all products; ends early with a run (may be NULL) that is interrupted. */
+tn_status tn__product_run(const struct tn_product *product, const struct tn_host *host,
+    const struct tn_run *run);
 
 /* Packs `count` matrices of k×n, `src_step` floats apart, into dst (packed_size apart) on the
  * pool. */

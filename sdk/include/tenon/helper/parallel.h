@@ -2,6 +2,7 @@
 #ifndef TENON_HELPER_PARALLEL_H
 #define TENON_HELPER_PARALLEL_H
 
+#include "tenon/op.h"
 #include "tenon/plugin.h"
 
 /* Calls fn over [0, n), in pieces of at least about 16 µs, `cost` being nanoseconds an item
@@ -18,6 +19,16 @@ static inline void tn_parallel(
     int64_t items = grain < 1.0 ? 1 : (int64_t)grain;
     if (items > 64) items &= ~(int64_t)63; /* whole cache lines and vectors */
     host->parallel_for(host->self, n, items, fn, arg);
+}
+
+/* host->parallel_for that ends early when the run is interrupted: return what is not TN_OK
+ * at once. run may be NULL, or of a host that has no such loop. */
+static inline tn_status tn_parallel_run(const struct tn_run *run,
+    const struct tn_host *host, int64_t n, int64_t grain, tn_parallel_fn fn, void *arg) {
+    if (run && TN_HAS(run, parallel_for))
+        return run->parallel_for(run, n, grain, fn, arg);
+    host->parallel_for(host->self, n, grain, fn, arg);
+    return TN_OK;
 }
 
 #endif
