@@ -11,9 +11,10 @@
 bool tn__fallback_wanted(const struct tn_context *context, tn_status status) {
     const struct tn_session *session = context->session;
     const struct tn__plan *plan = session->plan;
+    uint32_t failed = context->exec.failed_provider; /* UINT32_MAX: none of them */
     return status != TN_OK && status != TN_CANCELLED && status != TN_DEADLINE &&
            plan->policy == TN_POLICY_AUTO && context->exec.plan == plan &&
-           context->exec.failed_provider + 1 < plan->n_providers;
+           failed != UINT32_MAX && failed + 1 < plan->n_providers;
 }
 
 /* The plan of the last provider alone, made by the first context that needs it. */

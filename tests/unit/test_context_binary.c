@@ -113,6 +113,29 @@ START_TEST(a_context_for_something_else_is_refused_with_the_reason) {
 }
 END_TEST
 
+START_TEST(a_changed_byte_anywhere_does_no_harm) {
+    static char good[1 << 16], bad[1 << 16];
+    uint64_t seed = 7;
+    struct setup setup = {"fake.npu,cpu", "strict", {NULL}};
+    write_context("1");
+    FILE *file = fopen(kept, "rb");
+    size_t n = fread(good, 1, sizeof good, file);
+    fclose(file);
+    ck_assert_uint_gt(n, 500);
+    for (int i = 0; i < 600; i++) {
+        memcpy(bad, good, n);
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        bad[(seed >> 20) % n] ^= (char)(1 << (seed >> 60 & 7));
+        file = fopen(kept, "wb");
+        ck_assert_uint_eq(fwrite(bad, 1, n, file), n);
+        fclose(file);
+        if (load_context(&setup) != TN_OK) continue;
+        if (try_input(0, TN_FLOAT, FLOATS(2, 8), (const int64_t[]){2}, 1) == TN_OK)
+            (void)tn_context_run(context, NULL, &diag);
+    }
+}
+END_TEST
+
 static const char *const outside[] = {"../x.bin", "/x.bin", "a/../../x.bin", "a/.."};
 
 START_TEST(a_binary_stays_in_the_models_folder) {
@@ -147,6 +170,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, a_binary_that_is_not_the_records_is_refused_unseen);
     tcase_add_test(tests, a_context_for_something_else_is_refused_with_the_reason);
     tcase_add_loop_test(tests, a_binary_stays_in_the_models_folder, 0, COUNT_OF(outside));
+    tcase_add_test(tests, a_changed_byte_anywhere_does_no_harm);
     tcase_add_test(tests, an_import_or_export_that_fails_is_an_error);
 }
 

@@ -2,6 +2,8 @@
  * limits, streams, and what each policy makes of a failure. */
 #include "npu_fixture.h"
 
+#include "core/base/alloc.h"
+
 START_TEST(groups_run_in_their_own_memory_with_planned_copies) {
     struct setup setup = {"fake.npu", "auto", {NULL}};
     assert_ok(try_setup(chain, &setup), diag);
@@ -291,6 +293,39 @@ START_TEST(a_failure_under_auto_is_a_fallback_that_is_reported) {
 }
 END_TEST
 
+/* The fake ends the process when anything of it is forgotten. */
+START_TEST(no_memory_at_any_moment_is_an_error_and_nothing_else) {
+    static const char *const policies[] = {"strict", "auto"};
+    struct setup setup = {
+        "fake.npu,cpu", policies[_i], {"provider:fake.npu/streams", "1", NULL}};
+    uint64_t n = 0;
+    for (tn_status status = TN_INTERNAL; status != TN_OK; n++) {
+        ck_assert_uint_lt(n, 20000);
+        close_session();
+        tn__alloc_fail_at(n + 1);
+        status = try_setup(chain, &setup);
+        if (status == TN_OK) {
+            status = try_input(0, TN_FLOAT, FLOATS(2, 8), (const int64_t[]){2}, 1);
+            if (status == TN_OK) status = tn_context_run(context, NULL, &diag);
+        }
+        tn__alloc_fail_at(0);
+        if (status != TN_OK) {
+            ck_assert_msg(
+                diag.code != TN_OK && diag.message[0], "%d without a reason", (int)n);
+            continue;
+        }
+        run_chain();
+        /* under auto a failure may have been survived: go on until none happens */
+        uint64_t before = tn__alloc_count();
+        (void)try_setup(chain, &setup);
+        if (n < tn__alloc_count() - before) status = TN_INTERNAL;
+    }
+    ck_assert_uint_gt(n, 50);
+    assert_ok(try_setup(chain, &setup), diag);
+    run_chain();
+}
+END_TEST
+
 START_TEST(a_bound_output_stays_bound_when_a_run_falls_back) {
     float y[2] = {0};
     struct setup setup = {"fake.npu", "auto", {"provider:fake.npu/fail", "run", NULL}};
@@ -337,6 +372,8 @@ static void add_tests(TCase *tests) {
         tests, a_failure_under_strict_is_an_error_with_name_and_reason, 0, n_cues);
     tcase_add_loop_test(
         tests, a_failure_under_auto_is_a_fallback_that_is_reported, 0, n_cues);
+    tcase_add_loop_test(
+        tests, no_memory_at_any_moment_is_an_error_and_nothing_else, 0, 2);
     tcase_add_test(tests, a_bound_output_stays_bound_when_a_run_falls_back);
     tcase_add_test(tests, a_long_kernel_of_the_cpu_sees_its_deadline);
     tcase_add_test(tests, a_run_that_hangs_is_cancelled);
