@@ -59,14 +59,8 @@ void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset) {
 
 static struct tn_diag diag;
 
-static void count_warm_runs(const char *model, const char *threads, const char *input) {
-    struct tn_runtime *runtime =
-        e2e_runtime((const char *const[]){"threads", threads, NULL});
-    struct tn_session *session = e2e_session(runtime, model, NULL);
-    struct tn_context *context;
-    struct tn_value *x = e2e_load(input);
-    assert_ok(tn_context_create(session, &context, &diag), diag);
-    assert_ok(tn_context_set_input(context, 0, tn_value_get(x), &diag), diag);
+/* A hundred runs after the third. */
+static void assert_warm(struct tn_context *context) {
     for (int i = 0; i < 3; i++)
         assert_ok(tn_context_run(context, NULL, &diag), diag);
     uint64_t before = atomic_load(&calls);
@@ -76,6 +70,17 @@ static void count_warm_runs(const char *model, const char *threads, const char *
     uint64_t after = atomic_load(&calls);
     ck_assert_int_eq(status, TN_OK);
     ck_assert_uint_eq(after - before, 0);
+}
+
+static void count_warm_runs(const char *model, const char *threads, const char *input) {
+    struct tn_runtime *runtime =
+        e2e_runtime((const char *const[]){"threads", threads, NULL});
+    struct tn_session *session = e2e_session(runtime, model, NULL);
+    struct tn_context *context;
+    struct tn_value *x = e2e_load(input);
+    assert_ok(tn_context_create(session, &context, &diag), diag);
+    assert_ok(tn_context_set_input(context, 0, tn_value_get(x), &diag), diag);
+    assert_warm(context);
     tn_context_destroy(context);
     tn_session_destroy(session);
     tn_runtime_destroy(runtime);
@@ -167,15 +172,7 @@ static void count_group_runs(const char *provider, const char *streams) {
         struct tn_value_ref ref = {.kind = TN_KIND_TENSOR, .as.tensor = &tensor};
         assert_ok(tn_context_set_input(context, i, &ref, &diag), diag);
     }
-    for (int i = 0; i < 3; i++)
-        assert_ok(tn_context_run(context, NULL, &diag), diag);
-    uint64_t before = atomic_load(&calls);
-    tn_status status = TN_OK;
-    for (int i = 0; i < 100 && status == TN_OK; i++)
-        status = tn_context_run(context, NULL, &diag);
-    uint64_t after = atomic_load(&calls);
-    ck_assert_int_eq(status, TN_OK);
-    ck_assert_uint_eq(after - before, 0);
+    assert_warm(context);
     tn_context_destroy(context);
     tn_session_destroy(session);
     tn_runtime_destroy(runtime);

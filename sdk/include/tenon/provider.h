@@ -151,7 +151,8 @@ struct tn_compiled {
     /* [run] Inputs and outputs in the group's order, in the spaces below. Outputs whose
      * shape is not known before come without data: run->output_alloc gives it. With a
      * stream in args->stream the work may go on after the return; inputs in host memory
-     * have been read by then. Reentrant up to limits.max_runs. */
+     * and the workspace are free again by then, the state stays. Reentrant up to
+     * limits.max_runs. */
     tn_compute_fn run;
     void (*destroy)(void *self); /* [setup] */
     /* [run] As in tn_kernel_def; may be NULL. Workspace and state are host memory. */
@@ -169,7 +170,7 @@ struct tn_compiled {
  */
 
 #define TN_SPACE_HOST_VISIBLE                                                            \
-    0x10000u /* addresses are valid for the processor: no copies are needed */
+    0x10000u /* addresses are valid for the processor: a host may leave out copies */
 
 /* A memory space of an instance. Addresses are numbers to the host: it adds offsets to
  * them and hands them to copy and run, and dereferences them only when they are visible. */
@@ -283,7 +284,7 @@ struct tn_provider_def {
      * read has been read on return, with a stream too. */
     tn_status (*copy)(void *instance, const struct tn_copy *copy, struct tn_diag *diag);
     /* [run] Makes host memory usable in a space without a copy until import_release, or
-     * says TN_UNSUPPORTED: then it is copied. */
+     * says TN_UNSUPPORTED: then it is copied. A host may always copy instead. */
     tn_status (*import_host)(void *instance, uint32_t space, void *data, uint64_t size,
         void **out_address, struct tn_diag *diag);
     void (*import_release)(void *instance, uint32_t space, void *address); /* [run] */
