@@ -123,6 +123,12 @@ static tn_status pick_version(const struct tn_graph *g, struct tn__node *node,
     const struct tn_op_def *def, const char *label, struct tn_diag *diag) {
     const char *domain = tn__domain_name(node->view.domain);
     int64_t opset = imported(g, domain);
+    if (def->flags & TN_OP_PRIVATE)
+        return tn_fail(diag, TN_INVALID_MODEL,
+            "node %s: operator %s of domain '%s' is made by the plugin's own rewrites "
+            "and "
+            "may not stand in a model",
+            label, def->op_type, tn__domain_label(domain));
     if (opset == 0)
         return tn_fail(diag, TN_INVALID_MODEL,
             "node %s (%s) is of domain '%s', which the model does not import; add it to "

@@ -43,7 +43,7 @@ static tn_status load_and_run(const struct error_case *c, struct tn_diag *diag) 
     struct integers x = c->x;
     char text[4096];
     int length = snprintf(text, sizeof text,
-        "<ir_version: 8, opset_import: [\"\" : %d%s%s]>\n%s", c->opset,
+        "<ir_version: 8, opset_import: [\"\" : %d, \"tenon.cpu\" : 1%s%s]>\n%s", c->opset,
         strstr(c->graph, "ai.onnx.ml.") ? ", \"ai.onnx.ml\" : 4" : "",
         strstr(c->graph, "com.microsoft.") ? ", \"com.microsoft\" : 1" : "", c->graph);
     const struct tn_model model = {.data = text, .size = (uint64_t)length};

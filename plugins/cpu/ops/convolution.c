@@ -441,7 +441,7 @@ static const struct tn_op_def defs[] = {
         TN_INPUTS({"X", "T"}, {"W", "T"}, {"B", "T", 0, TN_FORMAL_OPTIONAL}),
         TN_OUTPUTS({"Y", "T"}), TN_TYPE_VARS({"T", TN_TYPES_FLOATS}),
         TN_ATTRS(conv), .infer = infer_conv},
-    {TN_DEF("tenon.cpu", "Conv"), TN_VERSIONS({1}),
+    {TN_PRIVATE_DEF("Conv"), TN_VERSIONS({1}),
         TN_INPUTS({"X", "T"}, {"W", "T"}, {"B", "T", 0, TN_FORMAL_OPTIONAL},
             {"Z", "T", 0, TN_FORMAL_OPTIONAL}),
         TN_OUTPUTS({"Y", "T"}), TN_TYPE_VARS({"T", TN_BIT(FLOAT)}),

@@ -70,7 +70,7 @@ static tn_status create_lrn(const struct tn_kernel_ctx *ctx, void **out) {
 static const struct tn_op_def defs[] = {
     {TN_DEF("", "LRN"), TN_VERSIONS({1}, {13}), TN_INPUTS({"X", "T"}), TN_OUTPUTS({"Y", "T"}),
         TN_TYPE_VARS({"T", TN_TYPES_FLOATS}), TN_ATTRS(lrn), .infer = infer_lrn},
-    {TN_DEF("tenon.cpu", "LRN"), TN_VERSIONS({1}), TN_INPUTS({"X", "T"}), TN_OUTPUTS({"Y", "T"}),
+    {TN_PRIVATE_DEF("LRN"), TN_VERSIONS({1}), TN_INPUTS({"X", "T"}), TN_OUTPUTS({"Y", "T"}),
         TN_TYPE_VARS({"T", TN_BIT(FLOAT)}), TN_ATTRS(lrn), .infer = infer_lrn,
         .doc = "LRN over NHWC"},
 };

@@ -423,7 +423,7 @@ static const struct tn_op_def defs[] = {
         TN_INPUTS({"A", "T"}, {"B", "T"}, {"C", "T", 0, TN_FORMAL_OPTIONAL}),
         TN_OUTPUTS({"Y", "T"}), TN_TYPE_VARS({"T", TN_TYPES_WIDE}),
         TN_ATTRS(gemm), .infer = infer_gemm},
-    {TN_DEF("tenon.cpu", "Gemm"), TN_VERSIONS({1}),
+    {TN_PRIVATE_DEF("Gemm"), TN_VERSIONS({1}),
         TN_INPUTS({"A", "T"}, {"B", "T"}, {"C", "T", 0, TN_FORMAL_OPTIONAL}),
         TN_OUTPUTS({"Y", "T"}), TN_TYPE_VARS({"T", TN_BIT(FLOAT)}),
         TN_ATTRS(fused), .infer = infer_fused,

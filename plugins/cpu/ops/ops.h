@@ -122,6 +122,8 @@ TN_FAMILIES(TN_FAMILY_DECLARE)
 /* Head of an expansion's text: the operators that the bodies are written in. */
 #define TN_BODY "<opset_import: [\"\" : 25]>\n"
 
+/* Operators that only the rewrites of passes/ make. */
+#define TN_PRIVATE_DEF(name) TN_DEF("tenon.cpu", name), .flags = TN_OP_PRIVATE
 #define TN_KERNEL(domain_text, name, version) \
     .struct_size = TN_KERNEL_DEF_SIZE, .provider = "cpu", .domain = domain_text, \
     .op_type = name, .since = version, .destroy = tn_kernel_destroy

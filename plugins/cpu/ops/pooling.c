@@ -464,13 +464,13 @@ static const struct tn_op_def defs[] = {
         .infer = infer_pool},
     {TN_DEF("", "GlobalLpPool"), TN_VERSIONS({1}, {2, 0, upgrade_lp_2}, {22}),
         X_TO_Y(TN_TYPES_FLOATS), TN_ATTRS(global_lp), .infer = infer_pool},
-    {TN_DEF("tenon.cpu", "MaxPool"), TN_VERSIONS({1}), X_TO_Y(TN_BIT(FLOAT)),
+    {TN_PRIVATE_DEF("MaxPool"), TN_VERSIONS({1}), X_TO_Y(TN_BIT(FLOAT)),
         TN_ATTRS(max_pool), .infer = infer_pool, .doc = "MaxPool over NHWC"},
-    {TN_DEF("tenon.cpu", "AveragePool"), TN_VERSIONS({1}), X_TO_Y(TN_BIT(FLOAT)),
+    {TN_PRIVATE_DEF("AveragePool"), TN_VERSIONS({1}), X_TO_Y(TN_BIT(FLOAT)),
         TN_ATTRS(average_pool), .infer = infer_pool, .doc = "AveragePool over NHWC"},
-    {TN_DEF("tenon.cpu", "GlobalMaxPool"), TN_VERSIONS({1}), X_TO_Y(TN_BIT(FLOAT)),
+    {TN_PRIVATE_DEF("GlobalMaxPool"), TN_VERSIONS({1}), X_TO_Y(TN_BIT(FLOAT)),
         .infer = infer_pool, .doc = "GlobalMaxPool over NHWC"},
-    {TN_DEF("tenon.cpu", "GlobalAveragePool"), TN_VERSIONS({1}), X_TO_Y(TN_BIT(FLOAT)),
+    {TN_PRIVATE_DEF("GlobalAveragePool"), TN_VERSIONS({1}), X_TO_Y(TN_BIT(FLOAT)),
         .infer = infer_pool, .doc = "GlobalAveragePool over NHWC"},
 };
 

@@ -139,6 +139,7 @@ struct tn_op_version {
 
 #define TN_OP_NONDETERMINISTIC 0x10000u /* random: neither folded nor shared */
 #define TN_OP_STATEFUL 0x20000u         /* keeps state from run to run */
+#define TN_OP_PRIVATE 0x80000u          /* made by rewrites alone: refused in a model */
 #define TN_OP_CONTEXT 0x40000u          /* stands for a compiled group: see provider.h */
 
 struct tn_op_def {
