@@ -4,6 +4,9 @@
 #include "loops/copy.h"
 #include "ops/narrow.h"
 
+#include <math.h>
+#include <stdbool.h>
+
 /* X(type constant, C type) */
 /* clang-format off */
 #define PLAIN_TYPES(X) \
@@ -32,33 +35,42 @@ double tn__number_get(int32_t dtype, const void *data, int64_t i) {
     }
 }
 
-/* Truncates without leaving what int64 holds. */
-static int64_t to_int64(double value) {
-    if (!(value > -9223372036854775808.0)) return value == value ? INT64_MIN : 0;
-    return value < 9223372036854775808.0 ? (int64_t)value : INT64_MAX;
+/* value truncated into what `bits` hold, as Cast does: out of range saturates, NaN is 0. */
+static int64_t to_signed(double value, uint32_t bits) {
+    double end = ldexp(1.0, (int)bits - 1); /* 2^63 and below are doubles */
+    if (!(value > -end)) return value == value ? (int64_t)-end : 0;
+    if (value >= end) return bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - 1)) - 1;
+    return (int64_t)value;
+}
+
+static uint64_t to_unsigned(double value, uint32_t bits) {
+    double end = ldexp(1.0, (int)bits);
+    if (!(value > 0)) return 0;
+    return value >= end ? UINT64_MAX >> (64 - bits) : (uint64_t)value;
+}
+
+static bool is_signed(int32_t dtype) {
+    static const uint64_t set = TN_BIT(INT2) | TN_BIT(INT4) | TN_BIT(INT8) |
+                                TN_BIT(INT16) | TN_BIT(INT32) | TN_BIT(INT64);
+    return set >> dtype & 1;
 }
 
 void tn__number_put(int32_t dtype, void *data, int64_t i, double value) {
-    int64_t whole = to_int64(value);
+    uint32_t bits = tn_dtype_bits(dtype);
+    float narrow = (float)value;
     switch (dtype) {
-    case TN_FLOAT: ((float *)data)[i] = (float)value; return;
+    case TN_FLOAT: ((float *)data)[i] = narrow; return;
     case TN_DOUBLE: ((double *)data)[i] = value; return;
     case TN_BOOL: ((uint8_t *)data)[i] = value != 0.0; return;
     case TN_FLOAT16:
-    case TN_BFLOAT16: {
-        float narrow = (float)value;
-        tn__round((uint16_t *)data + i, &narrow, dtype, 1);
-        return;
-    }
-    case TN_UINT64:
-        ((uint64_t *)data)[i] =
-            value >= 9223372036854775808.0 ? (uint64_t)value : (uint64_t)whole;
-        return;
+    case TN_BFLOAT16: tn__round((uint16_t *)data + i, &narrow, dtype, 1); return;
     default: break;
     }
-    uint32_t bits = tn_dtype_bits(dtype);
+    if (bits == 0 || bits > 64) return;
+    uint64_t whole =
+        is_signed(dtype) ? (uint64_t)to_signed(value, bits) : to_unsigned(value, bits);
     if (bits < 8)
         tn__packed_put(data, i, bits, (uint8_t)whole);
-    else if (bits <= 64) /* low bytes first */
+    else /* low bytes first */
         memcpy((char *)data + i * (bits / 8), &whole, bits / 8);
 }

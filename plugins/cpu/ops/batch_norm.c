@@ -116,6 +116,15 @@ static void update_running(const struct batch_norm *norm, const struct tn_run_ar
     set_element(out, channel, running * norm->momentum + batch * (1 - norm->momentum));
 }
 
+/* Outside of training the running statistics come out as they went in. */
+static void keep_running(const struct tn_run_args *args, size_t channel) {
+    for (uint32_t o = 1; o <= 2; o++) {
+        struct tn_tensor *out = tn_out(args, o);
+        if (out)
+            set_element(out, channel, element(args->inputs[o + 2].as.tensor, channel));
+    }
+}
+
 struct lp_norm {
     struct tn__kernel base;
     int64_t axis, p;

@@ -45,6 +45,7 @@ static tn_status NAME(batch)(void *kernel, const struct tn_run_args *args) {
         } else {
             mean = element(args->inputs[3].as.tensor, c);
             var = element(args->inputs[4].as.tensor, c);
+            keep_running(args, c);
         }
         batch_factors(norm, args, c, mean, var, job.factors);
     }

@@ -11,10 +11,15 @@ static tn_status infer_dropout(const struct tn_infer *infer) {
     return tn_infer_shape_like(infer, 1, 0, TN_BOOL);
 }
 
+/* An empty tensor has memory too, when a caller gave it some. */
+static bool is_true(const struct tn_tensor *flag) {
+    return flag && tn_tensor_count(flag) > 0 && *(const uint8_t *)flag->data;
+}
+
 static int32_t elide_dropout(const struct tn_infer *infer) {
     if (!tn_infer_has(infer->node, 2)) return 0;
     const struct tn_tensor *training = infer->value(infer->self, 2);
-    return training && training->data && !*(const uint8_t *)training->data ? 0 : -1;
+    return training && tn_tensor_count(training) > 0 && !is_true(training) ? 0 : -1;
 }
 
 struct dropout {
@@ -46,7 +51,7 @@ static const struct tn_convert_options saturating = {1, TN_CONVERT_UP};
 static double scalar(
     const struct tn_convert_kernels *convert, const struct tn_tensor *t, double absent) {
     float wide;
-    if (!t || !t->data) return absent;
+    if (!t || tn_tensor_count(t) == 0) return absent;
     if (t->dtype == TN_DOUBLE) return *(const double *)t->data;
     if (t->dtype == TN_FLOAT) return (double)*(const float *)t->data;
     tn_convert_run(convert, TN_FLOAT, &wide, t->dtype, t->data, 1, NULL);
@@ -79,7 +84,7 @@ static tn_status compute_dropout(void *kernel, const struct tn_run_args *args) {
     struct tn_tensor *y = tn_out(args, 0), *mask = tn_out(args, 1);
     size_t n = (size_t)tn_tensor_count(x);
     double ratio = scalar(convert, tn_in(args, 1), 0.5);
-    bool training = mode && mode->data && *(const uint8_t *)mode->data && ratio > 0;
+    bool training = is_true(mode) && ratio > 0;
     uint8_t *keep = mask ? mask->data : NULL;
     if (!training) {
         if (y && y->data != x->data && n > 0) memcpy(y->data, x->data, (size_t)x->size);
