@@ -26,7 +26,9 @@ enum {
     PROFILE = 16,
     PLUGINS = 32,
     NEW = 64,
-    ASSIGN = 128
+    ASSIGN = 128,
+    LINT = 256,
+    PROBE = 512
 };
 enum {
     LOADS = RUN | INFO | CHECK | BENCH | PROFILE | ASSIGN,
@@ -60,13 +62,14 @@ static const struct option rows[] = {
     {"--set", "KEY=VALUE", LIST, ALL, AT(settings), "any setting of docs/config.md"},
     {"--config", "FILE", TEXT, ALL, AT(config), "a settings file"},
     {"--plugin", "FILE", LIST, ALL, AT(plugins), "load one more plugin"},
+    {"--op", "NAME", TEXT, PROBE, AT(op), "only this operator"},
     {"--support", NULL, FLAG, INFO | PLUGINS, AT(support), "the table of operators, versions and types"},
     {"--graph", NULL, FLAG, INFO, AT(graph), "the compiled graph in the ONNX text format"},
     {"--placed", NULL, FLAG, RUN | INFO, AT(placement_report), "where each node runs, and why"},
     {"--profile", NULL, FLAG, RUN, AT(profile), "time per node"},
-    {"--json", NULL, FLAG, ALL, AT(json), "answer in JSON"},
-    {"--quiet", NULL, FLAG, ALL | NEW, AT(quiet), "no progress, no values"},
-    {"--help", NULL, FLAG, ALL | NEW, AT(help), "this text"},
+    {"--json", NULL, FLAG, ALL | LINT, AT(json), "answer in JSON"},
+    {"--quiet", NULL, FLAG, ALL | NEW | LINT | PROBE, AT(quiet), "no progress, no values"},
+    {"--help", NULL, FLAG, ALL | NEW | LINT | PROBE, AT(help), "this text"},
 };
 #undef AT
 /* clang-format on */

@@ -36,7 +36,7 @@ struct cli_args {
     const char *trace;        /* --trace */
     const char *html;         /* --html */
     const char *provider, *placement, *level, *config;
-    const char *threads;
+    const char *threads, *op;
     double rtol, atol, seconds;
     long runs, warmup, rounds, seed, deadline_ms;
     bool json, quiet, classes, support, graph, placement_report, profile, help;
@@ -91,5 +91,8 @@ int cmd_profile(const struct cli_args *args);
 int cmd_assign(const struct cli_args *args);
 int cmd_plugins(const struct cli_args *args);
 int cmd_plugin_new(const struct cli_args *args);
+int cmd_plugin_lint(const struct cli_args *args);
+int cmd_plugin_probe(const struct cli_args *args);
+int cmd_plugin_bench(const struct cli_args *args);
 
 #endif

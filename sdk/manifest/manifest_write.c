@@ -1,15 +1,15 @@
 /* The manifest of a plugin, from the plugin's own tables: see manifest_write.h. */
 #include "manifest_write.h"
 
+#include "plugin_open.h"
+
 #include "tenon/ext/draft/pass.h"
 #include "tenon/op.h"
 #include "tenon/provider.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #ifndef TN_TRIPLE
 #define TN_TRIPLE "unknown"
@@ -17,67 +17,6 @@
 
 /* Lines of an ini file stay below what every reader takes. */
 enum { MAX_LINE = 900 };
-
-/* ---- a host that offers just enough to start a plugin ---------------------------- */
-
-static void *host_alloc(void *self, uint64_t size, uint64_t align, const char *tag) {
-    (void)self;
-    (void)tag;
-    if (align < 64) align = 64;
-    return aligned_alloc(align, (size + align - 1) / align * align + align);
-}
-
-static void host_free(void *self, void *ptr) {
-    (void)self;
-    free(ptr);
-}
-
-static void host_log(void *self, uint32_t level, const char *message) {
-    (void)self;
-    (void)level;
-    fprintf(stderr, "tenon-manifest: %s\n", message);
-}
-
-static const char *host_config(void *self, const char *key) {
-    (void)self;
-    (void)key;
-    return NULL;
-}
-
-static uint64_t host_clock(void *self) {
-    (void)self;
-    return (uint64_t)clock();
-}
-
-static void host_parallel_for(
-    void *self, int64_t n, int64_t grain, tn_parallel_fn fn, void *arg) {
-    (void)self;
-    (void)grain;
-    if (n > 0) fn(arg, 0, n, 0);
-}
-
-static uint32_t host_worker_count(void *self) {
-    (void)self;
-    return 1;
-}
-
-static const void *host_get_extension(void *self, const char *id) {
-    (void)self;
-    (void)id;
-    return NULL;
-}
-
-static const struct tn_host host = {
-    .struct_size = TN_HOST_SIZE,
-    .alloc = host_alloc,
-    .free = host_free,
-    .log = host_log,
-    .config = host_config,
-    .clock_ns = host_clock,
-    .parallel_for = host_parallel_for,
-    .worker_count = host_worker_count,
-    .get_extension = host_get_extension,
-};
 
 /* ---- writing --------------------------------------------------------------------- */
 
@@ -228,15 +167,8 @@ static int write_tables(FILE *to, const struct tn_plugin *plugin, void *state) {
     return EXIT_SUCCESS;
 }
 
-static int write_manifest(FILE *to, const struct tn_plugin *plugin, const char *path) {
-    void *state = NULL;
-    struct tn_diag diag;
-    memset(&diag, 0, sizeof diag);
-    if (plugin->init && plugin->init(&host, &state, &diag) != TN_OK) {
-        fprintf(stderr, "tenon-manifest: plugin '%s' does not start: %s\n", plugin->id,
-            diag.message);
-        return EXIT_FAILURE;
-    }
+static int write_manifest(
+    FILE *to, const struct tn_plugin *plugin, void *state, const char *path) {
     const char *slash = strrchr(path, '/');
     int passes = TN_HAS(plugin, get_extension) &&
                  plugin->get_extension(state, TN_PASS_EXTENSION) != NULL;
@@ -248,33 +180,14 @@ static int write_manifest(FILE *to, const struct tn_plugin *plugin, const char *
         plugin->abi_minor, TN_TRIPLE, passes);
     int result = write_tables(to, plugin, state);
     if (result == EXIT_SUCCESS && TN_HAS(plugin, services)) write_services(to, plugin);
-    if (plugin->shutdown) plugin->shutdown(state);
     return result;
 }
 
 int manifest_write(const char *path, FILE *to) {
-    /* a bare name would be searched on the system's library path */
-    char own[4096];
-    int n = snprintf(own, sizeof own, "%s%s", strchr(path, '/') ? "" : "./", path);
-    void *handle = n < (int)sizeof own ? dlopen(own, RTLD_NOW | RTLD_LOCAL) : NULL;
-    void *symbol = handle ? dlsym(handle, TN_PLUGIN_ENTRY_NAME) : NULL;
-    if (!symbol) {
-        fprintf(stderr, "tenon-manifest: %s\n", dlerror());
-        return EXIT_FAILURE;
-    }
-    tn_plugin_query_fn query;
-    memcpy(&query, &symbol, sizeof query);
-    const struct tn_host_info info = {.struct_size = TN_HOST_INFO_SIZE,
-        .abi_major = TN_ABI_MAJOR,
-        .abi_minor_min = TN_ABI_MINOR,
-        .abi_minor_max = TN_ABI_MINOR,
-        .sanitizer = TN_SANITIZER_CURRENT,
-        .product_version = "tenon-manifest",
-        .triple = ""};
-    const struct tn_plugin *plugin = NULL;
-    if (query(&info, &plugin) != TN_OK || !plugin) {
-        fprintf(stderr, "tenon-manifest: '%s' declines this tool\n", path);
-        return EXIT_FAILURE;
-    }
-    return write_manifest(to, plugin, path);
+    const struct tn_plugin *plugin;
+    void *state = NULL;
+    if (plugin_open(path, &plugin, &state) != EXIT_SUCCESS) return EXIT_FAILURE;
+    int result = write_manifest(to, plugin, state, path);
+    if (plugin->shutdown) plugin->shutdown(state);
+    return result;
 }
