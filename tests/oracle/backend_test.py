@@ -5,6 +5,7 @@ Counts what passes, fails, is refused (an operator that no plugin has, or a mode
 compatible) and what is skipped because no plugin serves its device; lists every test that does
 not pass with its reason. Only refusals of unknown operators and the tests that
 tests/conformance/expected_failures.txt and expected_failures_backend.txt explain are in order.
+Debian's onnx 1.12 serves too, but for its real models, which are not in the package.
 
     backend_test.py [--verbose] [PATTERN]
 """
@@ -23,13 +24,15 @@ import warnings
 HERE = pathlib.Path(__file__).resolve().parent
 LISTS = [HERE.parent / "conformance" / "expected_failures.txt",
          HERE / "expected_failures_backend.txt"]
+OLD_LIST = HERE.parent / "conformance" / "expected_failures_package.txt"
 KINDS = {"NodeModel": "node", "SimpleModel": "simple", "RealModel": "real",
          "PyTorchConvertedModel": "pytorch-converted", "PyTorchOperatorModel": "pytorch-operator"}
 
 
-def read_reasons():
+def read_reasons(old):
     """Reasons of the tests that do not pass, by kind/name."""
-    lines = [line.strip() for path in LISTS for line in path.read_text("utf-8").splitlines()]
+    paths = [*LISTS, *([OLD_LIST] if old else [])]
+    lines = [line.strip() for path in paths for line in path.read_text("utf-8").splitlines()]
     return dict(line.split(" ", 1) for line in lines if line and not line.startswith("#"))
 
 
@@ -86,10 +89,15 @@ class Result(unittest.TestResult):
             self.unknown.add(name)
 
 
-def run(pattern):
-    """Runs the suite; (result, seconds)."""
+def run(pattern, old):
+    """Runs the suite; (result, seconds). Old versions of it want a name that numpy has dropped,
+    and download their real models: those are left out."""
+    import numpy
     import onnx.backend.test
     import tenon.backend
+
+    if old:
+        vars(numpy).setdefault("object", object)
 
     warnings.simplefilter("ignore")  # the cases of onnx divide by zero on purpose
     os.environ.setdefault("ONNX_MODELS", tempfile.mkdtemp(prefix="onnx-models-"))
@@ -97,14 +105,14 @@ def run(pattern):
     if pattern:
         tests.include(pattern)
     result, start = Result(), time.monotonic()
-    for case in tests.test_cases.values():
-        unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
+    for name, case in tests.test_cases.items():
+        if not (old and "Real" in name):
+            unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
     return result, time.monotonic() - start
 
 
-def report(result, verbose):
+def report(result, reasons, verbose):
     """Prints what did not pass; how many of them nobody explains."""
-    reasons = read_reasons()
     groups = collections.defaultdict(list)
     surprises = []
     for name, (outcome, sentence) in sorted(result.outcomes.items()):
@@ -139,12 +147,10 @@ def main():
     except ImportError as error:
         print(f"skipped: {error}")
         return 77
-    if tuple(map(int, onnx.__version__.split(".")[:2])) < (1, 15):
-        print(f"skipped: the tests of onnx {onnx.__version__} do not know this numpy")
-        return 77
     faulthandler.enable()
-    result, seconds = run(args.pattern)
-    surprises = report(result, args.verbose)
+    old = tuple(map(int, onnx.__version__.split(".")[:2])) < (1, 15)
+    result, seconds = run(args.pattern, old)
+    surprises = report(result, read_reasons(old), args.verbose)
     counts = collections.Counter(outcome for outcome, _ in result.outcomes.values())
     print(f"onnx {onnx.__version__}, tenon {tenon.__version__}: {len(result.outcomes)} tests in "
           f"{seconds:.0f} s: pass {counts['passed']}, fail {counts['failed']}, "
