@@ -1,6 +1,5 @@
 """Threads, forks, pickles, and many sessions: nothing leaks, nothing crashes."""
 import gc
-import multiprocessing
 import os
 import pickle
 import subprocess
@@ -11,6 +10,7 @@ import unittest
 
 import numpy as np
 
+import child_process
 import tenon as ort
 import text_model as t
 
@@ -87,19 +87,7 @@ class Threads(unittest.TestCase):
         self.assertGreater(turns, 100)
 
 
-class Forks(unittest.TestCase):
-    def in_child(self, method, target, *arguments):
-        context = multiprocessing.get_context(method)
-        here, there = context.Pipe(False)
-        child = context.Process(target=target, args=(*arguments, there))
-        child.start()
-        there.close()
-        self.assertTrue(here.poll(120), "the child says nothing")
-        answer = here.recv()
-        child.join(120)
-        self.assertEqual(child.exitcode, 0)
-        return answer
-
+class Forks(child_process.InChild):
     def test_a_session_works_after_a_fork(self):
         session = ort.InferenceSession(t.DIGITS)
         self.assertLess(largest_difference(session, slice(0, 540)), 1e-5)

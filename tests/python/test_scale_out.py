@@ -1,7 +1,6 @@
 """examples/scale_out: each recipe runs where its engine is installed; what they promise of every
 worker (weights mapped once a host, one thread) is measured without an engine."""
 import importlib.util
-import multiprocessing
 import os
 import re
 import shutil
@@ -13,6 +12,7 @@ import unittest
 import numpy as np
 
 import big_model
+import child_process
 import tenon as ort
 import text_model as t
 
@@ -96,7 +96,7 @@ class Unopened:
         return self.session.run(names, feed)
 
 
-class Workers(unittest.TestCase):
+class Workers(child_process.InChild):
     SIZE = 2048, 2048  # 16 MB
 
     @classmethod
@@ -112,15 +112,7 @@ class Workers(unittest.TestCase):
         cls.folder.cleanup()
 
     def in_worker(self, session):
-        context = multiprocessing.get_context("spawn")
-        here, there = context.Pipe(False)
-        child = context.Process(target=worker, args=(session, self.data, self.rows, there))
-        child.start()
-        there.close()
-        self.assertTrue(here.poll(120), "the worker says nothing")
-        answer = here.recv()
-        child.join(120)
-        self.assertEqual(child.exitcode, 0)
+        answer = self.in_child("spawn", worker, session, self.data, self.rows)
         if isinstance(answer, Exception):
             raise answer
         sums, *facts = answer
