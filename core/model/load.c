@@ -55,8 +55,8 @@ static tn_status read_bytes(
         return tn__fail_rule(
             diag, TN_RULE_NOT_A_MODEL, "%s is no ONNX model: it is %s", r->label, other);
     ProtobufCMessage *message;
-    TN_TRY(tn__wire_parse(r->temp, r->arena, &onnx__model_proto__descriptor, data, size, r->label,
-        &message, &r->payloads, diag));
+    TN_TRY(tn__wire_parse(r->temp, r->arena, &onnx__model_proto__descriptor, data, size,
+        r->label, &message, &r->payloads, diag));
     forget_lists(r, data, size);
     return tn__read_model(r, (const Onnx__ModelProto *)message, diag);
 }
