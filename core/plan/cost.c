@@ -42,7 +42,8 @@ uint64_t tn__group_border_bytes(
 static double transfer_ns(
     const struct tn__program *program, const struct tn__unit *unit) {
     const struct tn__plan_provider *provider = &program->plan->providers[unit->provider];
-    uint64_t rate = provider->n_spaces ? provider->spaces[0]->copy_rate : 0;
+    const struct tn_space *space = provider->n_spaces ? provider->spaces[0] : NULL;
+    uint64_t rate = space && TN_HAS(space, copy_rate) ? space->copy_rate : 0;
     bool ignored = false;
     if (rate == 0) return 0;
     return (double)tn__group_border_bytes(program, unit, &ignored) * 1000 / (double)rate;

@@ -22,6 +22,23 @@ tn_status tn__provider_explain(const struct tn__plan_provider *provider, tn_stat
     return status;
 }
 
+tn_status tn__provider_check_head(const struct tn__plan_provider *provider,
+    const char *what, uint32_t size, uint32_t flags, uint64_t least, uint32_t full,
+    struct tn_diag *diag) {
+    enum { MAX_STRUCT = 4096 }; /* what grows will not reach this in a lifetime */
+    if (size < least || size > MAX_STRUCT)
+        return tn_fail(diag, TN_PLUGIN,
+            "provider '%s': its %s has %u bytes, expected %u (at least %u); set "
+            "struct_size with the macro beside the struct",
+            provider->id, what, (unsigned)size, (unsigned)full, (unsigned)least);
+    if (flags & TN_CRITICAL_FLAGS)
+        return tn_fail(diag, TN_PLUGIN,
+            "provider '%s': its %s has flags 0x%x that this host does not know; update "
+            "Tenon",
+            provider->id, what, (unsigned)(flags & TN_CRITICAL_FLAGS));
+    return TN_OK;
+}
+
 /* ---- life ----------------------------------------------------------------------------- */
 
 struct open_call {
@@ -137,10 +154,20 @@ static void call_compile(void *arg) {
         call->provider->instance, call->group, &call->compiled, call->diag);
 }
 
+static tn_status check_compiled(const struct tn__plan_provider *provider,
+    const struct tn_compiled *compiled, struct tn_diag *diag) {
+    return tn__provider_check_head(provider, "compiled group", compiled->struct_size,
+        compiled->flags, TN_END_OF(struct tn_compiled, self), TN_COMPILED_SIZE, diag);
+}
+
 tn_status tn__provider_compile(const struct tn__plan_provider *provider,
     const struct tn_group *group, const struct tn_compiled **out, struct tn_diag *diag) {
     struct group_call call = {.provider = provider, .group = group, .diag = diag};
     tn__owner_call(provider->owner, call_compile, &call);
+    if (call.status == TN_OK && call.compiled) {
+        call.status = check_compiled(provider, call.compiled, diag);
+        if (call.status != TN_OK) tn__provider_forget(provider, call.compiled);
+    }
     if (call.status == TN_OK && !(call.compiled && TN_HAS(call.compiled, run))) {
         tn__provider_forget(provider, call.compiled);
         return tn_fail(diag, TN_PLUGIN,
@@ -227,7 +254,8 @@ tn_status tn__provider_import(const struct tn__plan_provider *provider,
     tn__owner_call(provider->owner, call_import, &call);
     bool whole = call.status == TN_OK;
     for (uint32_t i = 0; i < n && whole; i++)
-        whole = out[i] && TN_HAS(out[i], run);
+        whole = out[i] && check_compiled(provider, out[i], NULL) == TN_OK &&
+                TN_HAS(out[i], run);
     if (call.status != TN_OK || whole)
         return tn__provider_explain(provider, call.status, "import a context", diag);
     for (uint32_t i = 0; i < n; i++)

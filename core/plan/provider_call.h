@@ -10,6 +10,12 @@
 tn_status tn__provider_explain(const struct tn__plan_provider *provider, tn_status status,
     const char *what, struct tn_diag *diag);
 
+/* Whether size and flags of a growable struct that the provider handed over can be: at
+ * least `least` bytes, `full` today, no critical flag (none is defined in these). */
+tn_status tn__provider_check_head(const struct tn__plan_provider *provider,
+    const char *what, uint32_t size, uint32_t flags, uint64_t least, uint32_t full,
+    struct tn_diag *diag);
+
 /* [setup] Creates the instance and reads its limits and spaces. */
 tn_status tn__provider_open(struct tn__plan_provider *provider,
     const char *const *options, uint32_t n_options, struct tn_diag *diag);

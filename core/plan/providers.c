@@ -27,6 +27,24 @@ static tn_status collect_options(struct tn__plan *plan, const char *id,
     return TN_OK;
 }
 
+/* Size and flags of a growable struct that a provider hands over. */
+static tn_status check_limits(
+    const struct tn__plan_provider *provider, struct tn_diag *diag) {
+    const struct tn_provider_limits *limits = provider->limits;
+    if (!limits) return TN_OK;
+    return tn__provider_check_head(provider, "limits", limits->struct_size, limits->flags,
+        TN_END_OF(struct tn_provider_limits, flags), TN_PROVIDER_LIMITS_SIZE, diag);
+}
+
+static tn_status check_record(
+    const struct tn__plan_provider *provider, struct tn_diag *diag) {
+    const struct tn_context_record *record = provider->record;
+    if (!record) return TN_OK;
+    return tn__provider_check_head(provider, "context record", record->struct_size,
+        record->flags, TN_END_OF(struct tn_context_record, arch), TN_CONTEXT_RECORD_SIZE,
+        diag);
+}
+
 /* What a provider says of itself must hold before the plan relies on it. */
 static tn_status check_spaces(
     const struct tn__plan_provider *provider, struct tn_diag *diag) {
@@ -37,11 +55,15 @@ static tn_status check_spaces(
             provider->id, (unsigned)provider->n_spaces, MOST_SPACES);
     for (uint32_t i = 0; i < provider->n_spaces; i++) {
         const struct tn_space *space = provider->spaces[i];
-        if (!space || space->struct_size < TN_SPACE_SIZE || space->id == 0 ||
+        if (space)
+            TN_TRY(tn__provider_check_head(provider, "memory space", space->struct_size,
+                space->flags, TN_END_OF(struct tn_space, capacity), TN_SPACE_SIZE, diag));
+        if (!space || space->id == 0 || space->reserved != 0 ||
             (space->align & (space->align - 1)) != 0 || space->align > (2u << 20))
             return tn_fail(diag, TN_PLUGIN,
-                "provider '%s': memory space #%u needs an id other than 0 and an "
-                "alignment that is a power of two of at most 2 MiB",
+                "provider '%s': memory space #%u needs an id other than 0, an "
+                "alignment that is a power of two of at most 2 MiB, and 0 in what is "
+                "reserved",
                 provider->id, (unsigned)i);
         for (uint32_t k = 0; k < i; k++) {
             if (provider->spaces[k]->id == space->id)
@@ -92,7 +114,9 @@ static tn_status open_provider(
         provider->reg = NULL;
         return status;
     }
-    status = check_spaces(provider, diag);
+    status = check_limits(provider, diag);
+    if (status == TN_OK) status = check_record(provider, diag);
+    if (status == TN_OK) status = check_spaces(provider, diag);
     if (status == TN_OK) status = add_regions(plan, provider, diag);
     if (status == TN_OK) status = add_gate(provider, diag);
     if (status != TN_OK) tn__provider_close(provider);
