@@ -147,11 +147,12 @@ tn_status tn_runtime_report(struct tn_runtime *runtime, uint32_t report, uint32_
     tn_status status = TN_OK;
     if (report == TN_REPORT_CONFIG)
         tn__conf_report(runtime->conf, format, &text);
-    else if (report == TN_REPORT_PLUGINS || report == TN_REPORT_SUPPORT)
+    else if (report == TN_REPORT_PLUGINS || report == TN_REPORT_SUPPORT ||
+             report == TN_REPORT_DOCTOR)
         status = tn__registry_report(runtime->registry, report, format, &text, diag);
     else
         status = tn_fail(diag, TN_INVALID_ARGUMENT,
-            "a runtime has no report %u; it has plugins, support and config",
+            "a runtime has no report %u; it has plugins, support, doctor and config",
             (unsigned)report);
     if (status != TN_OK) {
         tn__text_free(&text);

@@ -28,12 +28,13 @@ enum {
     NEW = 64,
     ASSIGN = 128,
     LINT = 256,
-    PROBE = 512
+    PROBE = 512,
+    DOCTOR = 1024
 };
 enum {
     LOADS = RUN | INFO | CHECK | BENCH | PROFILE | ASSIGN,
     RUNS = RUN | BENCH | PROFILE,
-    ALL = 63 | ASSIGN
+    ALL = 63 | ASSIGN | DOCTOR
 };
 
 /* clang-format off */

@@ -93,6 +93,7 @@ int cmd_plugins(const struct cli_args *args);
 int cmd_plugin_new(const struct cli_args *args);
 int cmd_plugin_lint(const struct cli_args *args);
 int cmd_plugin_probe(const struct cli_args *args);
+int cmd_plugin_doctor(const struct cli_args *args);
 int cmd_plugin_bench(const struct cli_args *args);
 
 #endif

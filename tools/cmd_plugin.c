@@ -7,6 +7,7 @@ const struct cli_verb cli_plugin_verbs[] = {
     {"lint", "plugin lint FILE…", "static checks of any plugin's file", 256, cmd_plugin_lint},
     {"probe", "plugin probe FILE… [--op NAME]", "run every kernel on inputs nobody thought of", 512, cmd_plugin_probe},
     {"bench", "plugin bench FILE… [--op NAME]", "time every kernel beside its reference", 512, cmd_plugin_bench},
+    {"doctor", "plugin doctor [PROVIDER|FILE]…", "why a plugin or a provider is not available", 1024, cmd_plugin_doctor},
 };
 /* clang-format on */
 const unsigned cli_n_plugin_verbs = sizeof cli_plugin_verbs / sizeof *cli_plugin_verbs;

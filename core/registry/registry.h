@@ -122,7 +122,7 @@ tn_status tn__eval_node(struct tn__registry *registry, const char *provider,
     struct tn_graph *g, tn_node_id id, uint64_t max_bytes,
     const struct tn_tensor **out_tensors, struct tn_diag *diag);
 
-/* TN_REPORT_PLUGINS, TN_REPORT_SUPPORT */
+/* TN_REPORT_PLUGINS, TN_REPORT_SUPPORT, TN_REPORT_DOCTOR */
 tn_status tn__registry_report(struct tn__registry *registry, uint32_t report,
     uint32_t format, struct tn_text *out, struct tn_diag *diag);
 

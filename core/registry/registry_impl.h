@@ -212,4 +212,10 @@ tn_status tn__manifest_compare(const struct tn__candidate *candidate,
 /* "float, float16" of a mask, into buf. */
 const char *tn__types_text(uint64_t types, char *buf, size_t size);
 
+/* ---- registry_report.c, doctor.c ---- */
+
+const char *tn__candidate_state(const struct tn__candidate *candidate);
+void tn__doctor_text(const struct tn__registry *registry, struct tn_text *out);
+void tn__doctor_json(const struct tn__registry *registry, struct tn_text *out);
+
 #endif

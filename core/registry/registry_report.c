@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *state_name(uint32_t state) {
+const char *tn__candidate_state(const struct tn__candidate *candidate) {
     static const char *const names[] = {"found", "loaded", "refused", "disabled"};
-    return names[state];
+    return names[candidate->state];
 }
 
 /* ---- plugins --------------------------------------------------------------------- */
@@ -18,7 +18,7 @@ static const char *state_name(uint32_t state) {
 static void plugins_text(const struct tn__registry *registry, struct tn_text *out) {
     for (uint32_t i = 0; i < registry->n_candidates; i++) {
         const struct tn__candidate *c = registry->candidates[i];
-        tn__text_printf(out, "%-8s  %s %s  %s\n", state_name(c->state),
+        tn__text_printf(out, "%-8s  %s %s  %s\n", tn__candidate_state(c),
             c->id[0] ? c->id : "?", c->version, c->path);
         if (c->reason[0]) tn__text_printf(out, "          %s\n", c->reason);
     }
@@ -53,7 +53,7 @@ static void plugins_json(const struct tn__registry *registry, struct tn_text *ou
         json_field(out, ",\"version\":", c->version);
         json_field(out, ",\"path\":", c->path);
         if (c->manifest) json_field(out, ",\"manifest\":", c->manifest);
-        json_field(out, ",\"state\":", state_name(c->state));
+        json_field(out, ",\"state\":", tn__candidate_state(c));
         providers_json(c, out);
         if (c->reason[0]) json_field(out, ",\"reason\":", c->reason);
         tn__text_puts(out, "}");
@@ -206,6 +206,8 @@ tn_status tn__registry_report(struct tn__registry *registry, uint32_t report,
     } writers[] = {
         {TN_REPORT_PLUGINS, TN_FORMAT_TEXT, plugins_text},
         {TN_REPORT_PLUGINS, TN_FORMAT_JSON, plugins_json},
+        {TN_REPORT_DOCTOR, TN_FORMAT_TEXT, tn__doctor_text},
+        {TN_REPORT_DOCTOR, TN_FORMAT_JSON, tn__doctor_json},
         {TN_REPORT_SUPPORT, TN_FORMAT_TEXT, support_text},
         {TN_REPORT_SUPPORT, TN_FORMAT_JSON, support_json},
     };

@@ -134,7 +134,10 @@ enum {
     TN_REPORT_PLUGINS = 6,   /* runtime: every candidate and its verdict */
     TN_REPORT_SUPPORT = 7,   /* runtime: operator × version × type table */
     TN_REPORT_CONFIG = 8, /* runtime: every setting, its value and where it came from */
-    TN_REPORT_MEMORY = 9  /* session and context: bytes by owner */
+    TN_REPORT_MEMORY = 9, /* session and context: bytes by owner */
+    TN_REPORT_DOCTOR =
+        10 /* runtime: what was searched, refused and why, and devices; ends
+                             with the number of problems */
 };
 enum { TN_FORMAT_TEXT = 0, TN_FORMAT_JSON = 1 };
 
