@@ -8,6 +8,7 @@
 
 typedef double doubles __attribute__((vector_size(64)));
 typedef int64_t integers __attribute__((vector_size(64)));
+typedef uint64_t naturals __attribute__((vector_size(64)));
 
 #define LOAD(vector, from) memcpy(&(vector), (from), sizeof(vector))
 #define STORE(to, vector) memcpy((to), &(vector), sizeof(vector))
@@ -62,24 +63,26 @@ static void exps(double *v, size_t n, double factor) {
     const double least = -707.0, most = 709.0, huge = 1e308 * 10;
     for (size_t j = 0; j < n; j += 8) {
         doubles x, y, k, r, p;
-        integers tiny, large, bits;
+        integers tiny, large, none, bits;
         LOAD(x, v + j);
         x *= factor;
         tiny = x < least;
         large = x > most;
+        none = x != x;
         /* what is outside is computed as 0 and replaced below */
-        bits = (integers)x & ~(tiny | large);
+        bits = (integers)x & ~(tiny | large | none);
         y = (doubles)bits;
         k = y * log2e + magic;
-        bits = (integers)k << 52;
+        naturals power = (naturals)k << 52; /* k is in the last bits of the sum */
         k -= magic;
         r = y - k * ln2_high - k * ln2_low;
         p = terms[0] + r * 0.0;
         for (size_t t = 1; t < sizeof terms / sizeof *terms; t++)
             p = p * r + terms[t];
-        p = (doubles)((integers)p + bits);
-        doubles infinite = p * 0.0 + huge;
-        bits = ((integers)p & ~(tiny | large)) | ((integers)infinite & large);
+        p = (doubles)((naturals)p + power);
+        doubles infinite = y * 0.0 + huge;
+        bits = ((integers)p & ~(tiny | large | none)) | ((integers)infinite & large) |
+               ((integers)x & none);
         STORE(v + j, bits);
     }
 }
