@@ -158,6 +158,8 @@ void tn__candidate_open(struct tn__registry *registry, struct tn__candidate *can
     candidate->opening = false;
     tn__free(real);
     settle(registry, candidate, status, &diag);
+    /* nothing is wrong with the plugin: whoever needs it next tries again */
+    if (status == TN_OUT_OF_MEMORY) candidate->state = TN__FOUND;
     if (status != TN_OK)
         tn__registry_log(registry, TN_LOG_WARNING, "%s", candidate->reason);
 }

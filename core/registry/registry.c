@@ -167,12 +167,13 @@ static tn_status fail_provider(
     list_providers(registry, known, sizeof known);
     for (uint32_t i = 0; i < registry->n_candidates; i++) {
         const struct tn__candidate *candidate = registry->candidates[i];
-        if (candidate->state < TN__REFUSED || !tn__provider_key(key, id) ||
+        bool starved = tn__candidate_starved(candidate);
+        if ((candidate->state < TN__REFUSED && !starved) || !tn__provider_key(key, id) ||
             tn__map_get(&candidate->offers.index, key) == UINT32_MAX)
             continue;
         if (diag) tn__diag_name(diag, diag->plugin, candidate->id);
-        return tn_fail(
-            diag, TN_PLUGIN, "provider '%s' cannot be used: %s", id, candidate->reason);
+        return tn_fail(diag, starved ? TN_OUT_OF_MEMORY : TN_PLUGIN,
+            "provider '%s' cannot be used: %s", id, candidate->reason);
     }
     return tn_fail(diag, TN_NOT_FOUND,
         "there is no provider '%s'; providers found: %s (set plugin.path to the folder "

@@ -78,6 +78,11 @@ struct tn__candidate {
     bool opening; /* its init runs now: it may ask for services, but not for itself */
 };
 
+/* There was no memory when it was opened; it may be opened again. */
+static inline bool tn__candidate_starved(const struct tn__candidate *candidate) {
+    return candidate->state == TN__FOUND && candidate->code == TN_OUT_OF_MEMORY;
+}
+
 struct tn__domain_offer {
     const char *domain;
     int32_t newest;

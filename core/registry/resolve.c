@@ -46,14 +46,14 @@ static void asked_text(
 }
 
 /* A plugin that offers the operator (or anything of the domain, op_type NULL) but was
- * refused or disabled. */
+ * refused or disabled, or had no memory to start. */
 static const struct tn__candidate *find_refused(
     const struct tn__registry *registry, const char *domain, const char *op_type) {
     char key[TN__KEY_MAX];
     if (op_type && !tn__op_key(key, domain, op_type)) return NULL;
     for (uint32_t i = 0; i < registry->n_candidates; i++) {
         const struct tn__candidate *candidate = registry->candidates[i];
-        if (candidate->state < TN__REFUSED) continue;
+        if (candidate->state < TN__REFUSED && !tn__candidate_starved(candidate)) continue;
         if (op_type && tn__map_get(&candidate->offers.index, key) != UINT32_MAX)
             return candidate;
         for (uint32_t j = 0; !op_type && j < candidate->n_domains; j++) {
@@ -97,7 +97,7 @@ static tn_status fail_unknown(const struct tn__registry *registry,
     bool known = offer_names(registry, domain, &nearest);
     if (!refused && !known) refused = find_refused(registry, domain, NULL);
     if (refused)
-        return tn_fail(diag, TN_PLUGIN,
+        return tn_fail(diag, tn__candidate_starved(refused) ? refused->code : TN_PLUGIN,
             "node %s needs operator %.80s.%.80s, whose plugin cannot be used: %s", label,
             tn__domain_label(domain), op_type, refused->reason);
     char folders[200];
