@@ -10,6 +10,7 @@
 enum {
     STATE_INTS = 3, /* of PCRE2's record of one way through the pattern */
     STATES_LEAST = 8192,
+    RUN_BYTES = 8,   /* of a run that cost one step */
     ACTIVE_FREE = 4, /* ways at one place that cost no more than one step each */
     TICKS = 4096     /* between looks at the clock */
 };
@@ -188,8 +189,12 @@ int tn__regex_full_match(const struct tn__regex *re, struct tn__matcher *m,
 
 int tn__regex_search(const struct tn__regex *re, struct tn__matcher *m,
     struct tn_string text, uint64_t from, void *scratch, uint64_t *begin, uint64_t *end) {
-    if (re->is_run && find_run(re, text, from, begin, end))
-        return *end > *begin ? TN_REGEX_YES : TN_REGEX_NO;
+    if (re->is_run) {
+        bool found = find_run(re, text, from, begin, end);
+        m->left -= (int64_t)((*end - from) / RUN_BYTES);
+        if (m->left < 0) return TN_REGEX_LIMIT;
+        if (found) return *end > *begin ? TN_REGEX_YES : TN_REGEX_NO;
+    }
     return find(re, m, text, from, 0, scratch, begin, end);
 }
 

@@ -1,4 +1,5 @@
 /* StringConcat and StringSplit. Pieces of a string share its bytes. */
+#define _GNU_SOURCE /* memmem: linear whatever the delimiter */
 #include "tenon/helper/broadcast.h"
 #include "text.h"
 #include "utf8.h"
@@ -120,25 +121,14 @@ static tn_status create_split(const struct tn_kernel_ctx *ctx, void **out) {
     return TN_OK;
 }
 
-/* The first `wanted` (size 1 or more) in [from, end), NULL when there is none. */
-static const char *find_text(const char *from, const char *end, struct tn_string wanted) {
-    while ((uint64_t)(end - from) >= wanted.size) {
-        const char *hit =
-            memchr(from, wanted.data[0], (size_t)(end - from) - (size_t)wanted.size + 1);
-        if (!hit) return NULL;
-        if (memcmp(hit, wanted.data, wanted.size) == 0) return hit;
-        from = hit + 1;
-    }
-    return NULL;
-}
-
 /* Splits at the delimiter; pieces[] may be NULL to count only. */
 static int64_t split_at(
     const struct split *k, struct tn_string text, struct tn_string *pieces) {
     const char *from = text.data, *end = from + text.size;
     int64_t n = 0;
     while (n < k->most) {
-        const char *hit = find_text(from, end, k->delimiter);
+        const char *hit =
+            memmem(from, (size_t)(end - from), k->delimiter.data, k->delimiter.size);
         if (!hit) break;
         if (pieces) pieces[n] = (struct tn_string){from, (uint64_t)(hit - from)};
         n++;

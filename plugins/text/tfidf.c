@@ -2,7 +2,8 @@
  *
  * N-grams lie in one hash table, keyed by the hashes of their tokens; a row's tokens are
  * hashed once. An n-gram grows token by token from each start, so that all its lengths are
- * looked up on one walk. */
+ * looked up on one walk. The hashes are seeded: no model can choose n-grams that collide.
+ * N-grams that are listed more than once form a chain in the order of the list. */
 #include "text.h"
 
 /* clang-format off */
@@ -23,8 +24,10 @@ enum mode { TF, IDF, TFIDF };
 
 struct gram {
     uint64_t hash;
-    uint32_t length; /* 0: an empty slot */
+    uint32_t length;
     float weight;
+    uint32_t next; /* of the same tokens, or NO_GRAM */
+    uint32_t last; /* of the chain, in its head */
     int64_t first; /* its tokens in the pool */
     int64_t index; /* in the output */
 };
@@ -33,27 +36,33 @@ struct tfidf {
     struct tn_kernel_head base;
     struct tfidf_attrs attrs; /* lists are borrowed from the node */
     enum mode mode;
-    int64_t width; /* of an output row */
-    struct gram *slots;
-    uint64_t mask; /* slots less one */
+    int64_t width;      /* of an output row */
+    int64_t longest;    /* n-gram of the pool, in tokens */
+    struct gram *grams; /* in the order of ngram_indexes */
+    uint32_t *slots;    /* heads of chains, NO_GRAM where there is none */
+    uint64_t mask;      /* slots less one */
+    uint64_t seed;
 };
+
+#define NO_GRAM UINT32_MAX
 
 /* ---- hashes ------------------------------------------------------------------------------ */
 
 static uint64_t mix(uint64_t hash, uint64_t token) {
     hash = (hash ^ token) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
+    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return hash ^ hash >> 32;
 }
 
-static uint64_t hash_text(struct tn_string text) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+static uint64_t hash_text(struct tn_string text, uint64_t seed) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
     for (uint64_t i = 0; i < text.size; i++)
         hash = (hash ^ (unsigned char)text.data[i]) * UINT64_C(0x100000001b3);
     return mix(hash, text.size);
 }
 
 static uint64_t pool_hash(const struct tfidf *k, int64_t i) {
-    return k->attrs.pool_strings.present ? hash_text(k->attrs.pool_strings.v[i])
+    return k->attrs.pool_strings.present ? hash_text(k->attrs.pool_strings.v[i], k->seed)
                                          : (uint64_t)k->attrs.pool_int64s.v[i];
 }
 
@@ -110,6 +119,38 @@ static tn_status check_pool(const struct tfidf_attrs *a, struct tn_diag *diag) {
         a->ngram_indexes.n, (long long)grams);
 }
 
+static bool same_token(const struct tfidf_attrs *a, int64_t i, int64_t j) {
+    if (!a->pool_strings.present) return a->pool_int64s.v[i] == a->pool_int64s.v[j];
+    struct tn_string x = a->pool_strings.v[i], y = a->pool_strings.v[j];
+    return x.size == y.size && (x.size == 0 || memcmp(x.data, y.data, x.size) == 0);
+}
+
+static bool same_tokens(
+    const struct tfidf *k, const struct gram *x, const struct gram *y) {
+    if (x->hash != y->hash || x->length != y->length) return false;
+    for (int64_t t = 0; t < x->length; t++)
+        if (!same_token(&k->attrs, x->first + t, y->first + t)) return false;
+    return true;
+}
+
+/* Puts n-gram i into its slot, or behind those of the same tokens. */
+static void put_gram(struct tfidf *k, uint32_t i) {
+    struct gram *grams = k->grams;
+    uint64_t slot = grams[i].hash & k->mask;
+    while (
+        k->slots[slot] != NO_GRAM && !same_tokens(k, &grams[k->slots[slot]], &grams[i]))
+        slot = (slot + 1) & k->mask;
+    grams[i].next = NO_GRAM;
+    grams[i].last = i;
+    if (k->slots[slot] == NO_GRAM) {
+        k->slots[slot] = i;
+        return;
+    }
+    struct gram *head = &grams[k->slots[slot]];
+    grams[head->last].next = i;
+    head->last = i;
+}
+
 static void fill_slots(struct tfidf *k) {
     const struct tfidf_attrs *a = &k->attrs;
     int64_t pool = a->pool_strings.present ? a->pool_strings.n : a->pool_int64s.n;
@@ -117,21 +158,37 @@ static void fill_slots(struct tfidf *k) {
     for (uint32_t i = 0; i < a->ngram_counts.n; i++) {
         int64_t end = i + 1 < a->ngram_counts.n ? a->ngram_counts.v[i + 1] : pool;
         for (int64_t at = a->ngram_counts.v[i]; at < end; at += i + 1, gram++) {
-            uint64_t hash = i + 1;
+            uint64_t hash = k->seed;
             for (uint32_t t = 0; t <= i; t++)
                 hash = mix(hash, pool_hash(k, at + t));
-            uint64_t slot = hash & k->mask;
-            while (k->slots[slot].length)
-                slot = (slot + 1) & k->mask;
-            k->slots[slot] =
-                (struct gram){hash, i + 1, a->weights.present ? a->weights.v[gram] : 1,
-                    at, a->ngram_indexes.v[gram]};
+            k->grams[gram] = (struct gram){.hash = hash,
+                .length = i + 1,
+                .weight = a->weights.present ? a->weights.v[gram] : 1,
+                .first = at,
+                .index = a->ngram_indexes.v[gram]};
+            put_gram(k, gram);
+            k->longest = i + 1;
         }
     }
 }
 
+static tn_status open_table(struct tfidf *k, struct tn_diag *diag) {
+    const struct tn_host *host = k->base.host;
+    uint64_t n = k->attrs.ngram_indexes.n, slots = 2;
+    while (slots < 2 * n)
+        slots *= 2;
+    k->grams = host->alloc(host->self, n * sizeof *k->grams + 1, 0, "n-grams");
+    k->slots = host->alloc(host->self, slots * sizeof *k->slots, 0, "n-grams");
+    if (!k->grams || !k->slots)
+        return tn_fail(
+            diag, TN_OUT_OF_MEMORY, "no memory for %u n-grams", k->attrs.ngram_indexes.n);
+    memset(k->slots, 0xff, slots * sizeof *k->slots);
+    k->mask = slots - 1;
+    k->seed = mix((uint64_t)(uintptr_t)k, host->clock_ns(host->self));
+    return TN_OK;
+}
+
 static tn_status setup(const struct tn_kernel_ctx *ctx, struct tfidf *k) {
-    const struct tn_host *host = ctx->host;
     TN_TRY(TN_ATTRS_READ(tfidf, ctx->node, &k->attrs, ctx->diag));
     TN_TRY(check_attrs(&k->attrs, &k->mode, &k->width, ctx->diag));
     TN_TRY(check_pool(&k->attrs, ctx->diag));
@@ -139,15 +196,7 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct tfidf *k) {
         return tn_fail(ctx->diag, TN_INVALID_MODEL, "tokens of type %s for a pool of %s",
             tn_dtype_name(ctx->inputs[0].dtype),
             k->attrs.pool_strings.present ? "strings" : "integers");
-    uint64_t slots = 2;
-    while (slots < 2 * (uint64_t)k->attrs.ngram_indexes.n)
-        slots *= 2;
-    k->slots = host->alloc(host->self, slots * sizeof *k->slots, 0, "n-grams");
-    if (!k->slots)
-        return tn_fail(ctx->diag, TN_OUT_OF_MEMORY, "no memory for %u n-grams",
-            k->attrs.ngram_indexes.n);
-    memset(k->slots, 0, slots * sizeof *k->slots);
-    k->mask = slots - 1;
+    TN_TRY(open_table(k, ctx->diag));
     fill_slots(k);
     return TN_OK;
 }
@@ -155,7 +204,8 @@ static tn_status setup(const struct tn_kernel_ctx *ctx, struct tfidf *k) {
 static void destroy_tfidf(void *kernel) {
     struct tfidf *k = kernel;
     if (!k) return;
-    if (k->slots) k->base.host->free(k->base.host->self, k->slots);
+    k->base.host->free(k->base.host->self, k->grams);
+    k->base.host->free(k->base.host->self, k->slots);
     tn_kernel_destroy(k);
 }
 
@@ -187,6 +237,7 @@ static tn_status infer_tfidf(const struct tn_infer *infer) {
 /* ---- run --------------------------------------------------------------------------------- */
 
 struct job {
+    const struct tn_run *run;
     const struct tfidf *kernel;
     const struct tn_tensor *x;
     const uint64_t *hashes;
@@ -216,12 +267,15 @@ static bool same_gram(
 static void count_gram(const struct job *job, uint64_t hash, uint32_t length, int64_t at,
     int64_t pitch, float *y) {
     const struct tfidf *k = job->kernel;
-    for (uint64_t slot = hash & k->mask; k->slots[slot].length;
-         slot = (slot + 1) & k->mask) {
-        const struct gram *gram = &k->slots[slot];
-        if (gram->hash != hash || gram->length != length ||
-            !same_gram(job, gram, at, pitch))
-            continue;
+    uint64_t slot = hash & k->mask;
+    for (; k->slots[slot] != NO_GRAM; slot = (slot + 1) & k->mask) {
+        const struct gram *head = &k->grams[k->slots[slot]];
+        if (head->hash == hash && head->length == length &&
+            same_gram(job, head, at, pitch))
+            break;
+    }
+    for (uint32_t i = k->slots[slot]; i != NO_GRAM; i = k->grams[i].next) {
+        const struct gram *gram = &k->grams[i];
         if (k->mode == IDF)
             y[gram->index] = gram->weight;
         else
@@ -230,16 +284,27 @@ static void count_gram(const struct job *job, uint64_t hash, uint32_t length, in
 }
 
 static void count_from(const struct job *job, int64_t row, int64_t start, int64_t pitch) {
-    const struct tfidf_attrs *a = &job->kernel->attrs;
+    const struct tfidf *k = job->kernel;
     int64_t base = row * job->tokens, most = (job->tokens - 1 - start) / pitch + 1;
-    float *y = job->y + row * job->kernel->width;
-    if (most > a->max_gram_length) most = a->max_gram_length;
-    for (int64_t length = a->min_gram_length; length <= most; length++) {
-        uint64_t hash = (uint64_t)length;
-        if (length == 1 && pitch > 1) continue; /* a single token skips nothing */
-        for (int64_t t = 0; t < length; t++)
-            hash = mix(hash, job->hashes[base + start + t * pitch]);
-        count_gram(job, hash, (uint32_t)length, base + start, pitch, y);
+    float *y = job->y + row * k->width;
+    uint64_t hash = k->seed;
+    if (most > k->attrs.max_gram_length) most = k->attrs.max_gram_length;
+    if (most > k->longest) most = k->longest;
+    for (int64_t t = 0; t < most; t++) {
+        hash = mix(hash, job->hashes[base + start + t * pitch]);
+        if (t + 1 < k->attrs.min_gram_length) continue;
+        if (t == 0 && pitch > 1) continue; /* a single token skips nothing */
+        count_gram(job, hash, (uint32_t)t + 1, base + start, pitch, y);
+    }
+}
+
+/* Starts between looks at the clock. */
+enum { STARTS = 256 };
+
+static void count_row(const struct job *job, int64_t row, int64_t pitch) {
+    for (int64_t start = 0; start < job->tokens; start++) {
+        if (start % STARTS == 0 && job->run->interrupted(job->run) != TN_OK) return;
+        count_from(job, row, start, pitch);
     }
 }
 
@@ -250,8 +315,7 @@ static void count_rows(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     for (int64_t row = begin; row < end; row++)
         for (int64_t skip = 0; skip <= skips && (skip == 0 || skip + 1 < job->tokens);
              skip++)
-            for (int64_t start = 0; start < job->tokens; start++)
-                count_from(job, row, start, skip + 1);
+            count_row(job, row, skip + 1);
 }
 
 static tn_status compute_tfidf(void *object, const struct tn_run_args *args) {
@@ -274,15 +338,14 @@ static tn_status compute_tfidf(void *object, const struct tn_run_args *args) {
             run->diag, TN_OUT_OF_MEMORY, "no memory for %lld tokens", (long long)n);
     for (int64_t i = 0; i < n; i++)
         hashes[i] = x->dtype == TN_STRING
-                        ? hash_text(((const struct tn_string *)x->data)[i])
+                        ? hash_text(((const struct tn_string *)x->data)[i], k->seed)
                         : (uint64_t)tn_tensor_int(x, i);
-    struct job job = {k, x, hashes, y->data, x->dims[x->rank - 1]};
+    struct job job = {run, k, x, hashes, y->data, x->dims[x->rank - 1]};
     double walks = (double)job.tokens * (double)(k->attrs.max_skip_count < job.tokens
                                                      ? k->attrs.max_skip_count + 1
                                                      : job.tokens);
-    tn_parallel(k->base.host, dims[0], 15 * walks * (double)k->attrs.max_gram_length,
-        count_rows, &job);
-    return TN_OK;
+    tn_parallel(k->base.host, dims[0], 15 * walks * (double)k->longest, count_rows, &job);
+    return run->interrupted(run);
 }
 
 /* clang-format off */

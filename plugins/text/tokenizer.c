@@ -179,7 +179,8 @@ static tn_status cut_characters(struct job *job, struct tn_string text) {
     return TN_OK;
 }
 
-/* The matches of the expression. One that is too short is passed over by one character. */
+/* The matches of the expression. One that is too short is passed over by one character, a
+ * run as a whole: what is left of it is shorter still. */
 static tn_status cut_matches(struct job *job, struct tn_string text) {
     const struct tokenizer *k = job->kernel;
     const struct tn_run_args *args = job->args;
@@ -192,7 +193,7 @@ static tn_status cut_matches(struct job *job, struct tn_string text) {
             TN_TRY(append(job, &job->tokens, text.data + begin, end - begin));
             at = end;
         } else {
-            at = begin + step(text, begin);
+            at = k->patterns->is_run ? end : begin + step(text, begin);
         }
     }
     return TN_OK;
@@ -223,6 +224,7 @@ static tn_status cut_separated(struct job *job, struct tn_string text) {
     from->n = 0;
     TN_TRY(append(job, from, text.data, text.size));
     for (uint32_t p = 0; p < k->n_patterns; p++) {
+        TN_TRY(job->args->run->interrupted(job->args->run));
         bool last = p + 1 == k->n_patterns;
         struct list *out = last ? &job->tokens : to;
         to->n = 0;
