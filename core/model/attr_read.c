@@ -87,12 +87,17 @@ static tn_status find_type(struct tn__reader *r, const Onnx__AttributeProto *a,
     return TN_OK;
 }
 
+/* Everybody reads attributes' tensors as they are, so that they are aligned. Only what is
+ * called "value" may be a weight of any size that a Constant holds, which is aligned when
+ * somebody needs it. */
 static tn_status read_tensors(struct tn__reader *r, Onnx__TensorProto *const *protos,
     size_t n, struct tn_attr *out, struct tn_diag *diag) {
     struct tn_tensor *tensors = tn__arena_array(r->arena, n, sizeof *tensors);
     if (!tensors) return tn__fail_memory(diag, "an attribute", n * sizeof *tensors);
+    bool weight = strcmp(out->name, "value") == 0;
     for (size_t i = 0; i < n; i++)
-        TN_TRY(tn__read_tensor(r, protos[i], &tensors[i], diag));
+        TN_TRY(weight ? tn__read_weight(r, protos[i], &tensors[i], diag)
+                      : tn__read_tensor(r, protos[i], &tensors[i], diag));
     out->as.tensors = tensors;
     return TN_OK;
 }

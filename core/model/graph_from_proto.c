@@ -223,7 +223,7 @@ static tn_status read_initializers(struct tn__reader *r, struct tn_graph *g,
         const char *name = tn__text_or_empty(t->name);
         const struct tn_tensor *weights = find_weights(r, g, name);
         TN_TRY(weights ? take_weights(r, t, weights, tensors, diag)
-                       : tn__read_tensor(r, t, tensors, diag));
+                       : tn__read_weight(r, t, tensors, diag));
         TN_TRY(initialize(r, g, name, tensors, diag));
     }
     for (size_t i = 0; i < proto->n_sparse_initializer; i++, tensors++) {

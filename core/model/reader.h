@@ -33,8 +33,13 @@ struct tn__reader {
 /* Fills zero fields with the built-in limits; options may be NULL. */
 struct tn__load_options tn__load_limits(const struct tn__load_options *options);
 
-/* tensor_read.c: a tensor, in place where possible. Sparse ones stay sparse. */
+/* tensor_read.c: a tensor, in place where possible, aligned to its elements. Sparse ones
+ * stay sparse. */
 tn_status tn__read_tensor(struct tn__reader *r, const Onnx__TensorProto *proto,
+    struct tn_tensor *out, struct tn_diag *diag);
+/* The same for what may be a large weight: that stays at whatever address it lies, for
+ * align.c. */
+tn_status tn__read_weight(struct tn__reader *r, const Onnx__TensorProto *proto,
     struct tn_tensor *out, struct tn_diag *diag);
 /* Room for data that lives as long as the results. */
 tn_status tn__reader_room(

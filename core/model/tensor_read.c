@@ -360,7 +360,7 @@ static tn_status take_data(struct tn__reader *r, const Onnx__TensorProto *proto,
     return take_bytes(r, raw, bytes, payload_home(r), out, diag);
 }
 
-tn_status tn__read_tensor(struct tn__reader *r, const Onnx__TensorProto *proto,
+tn_status tn__read_weight(struct tn__reader *r, const Onnx__TensorProto *proto,
     struct tn_tensor *out, struct tn_diag *diag) {
     uint64_t n = 0, bytes = 0;
     TN_TRY(count_bytes(r, proto, &n, &bytes, diag));
@@ -377,4 +377,14 @@ tn_status tn__read_tensor(struct tn__reader *r, const Onnx__TensorProto *proto,
         if (!out->dims) return tn__fail_memory(diag, "a shape", proto->n_dims);
     }
     return take_data(r, proto, n, bytes, out, diag);
+}
+
+tn_status tn__read_tensor(struct tn__reader *r, const Onnx__TensorProto *proto,
+    struct tn_tensor *out, struct tn_diag *diag) {
+    TN_TRY(tn__read_weight(r, proto, out, diag));
+    if (tn__tensor_aligned(out)) return TN_OK;
+    const void *from = out->data;
+    TN_TRY(tn__reader_room(r, out->size, false, &out->data, diag));
+    memcpy(out->data, from, out->size);
+    return TN_OK;
 }

@@ -342,6 +342,45 @@ START_TEST(a_sparse_initializer_becomes_dense) {
 }
 END_TEST
 
+/* ---- alignment ------------------------------------------------------------------------- */
+
+enum { LARGE = 70000 };
+
+static void enlarge(Onnx__TensorProto *tensor, size_t width) {
+    static uint8_t zeros[LARGE * 8];
+    tensor->dims[0] = LARGE;
+    tensor->n_float_data = 0;
+    tensor->has_raw_data = 1;
+    tensor->raw_data = (ProtobufCBinaryData){LARGE * width, zeros};
+}
+
+static void enlarge_attribute(Onnx__ModelProto *model) {
+    enlarge(model->graph->node[0]->attribute[0]->t, sizeof(float));
+}
+
+/* A file puts them anywhere: whatever its first byte's address, they are aligned. */
+START_TEST(large_tensors_of_attributes_are_aligned) {
+    struct bytes bytes = bytes_from_text(HEAD
+        "g (float[2] x) => (float[2] y) { y = F <t = float[1] {1}> (x) }",
+        enlarge_attribute);
+    uint8_t *room = malloc(bytes.size + 4);
+    for (size_t shift = 0; shift < 4; shift++) {
+        struct tn_diag diag = {0};
+        struct tn__model *model = NULL;
+        const struct tn_model source = {
+            .data = room + shift, .size = bytes.size, .keep = 1};
+        memcpy(room + shift, bytes.data, bytes.size);
+        assert_ok(tn__model_load(&source, NULL, &model, &diag), diag);
+        const struct tn_attr *t = tn_node_attr(&model->graph->nodes[0].view, "t");
+        ck_assert_uint_eq(t->as.tensors->size, LARGE * sizeof(float));
+        ck_assert(tn__tensor_aligned(t->as.tensors));
+        tn__model_destroy(model);
+    }
+    free(room);
+    bytes_free(&bytes);
+}
+END_TEST
+
 /* ---- values ---------------------------------------------------------------------------- */
 
 static void put_tensor(struct bytes *out, uint32_t number, uint8_t content) {
@@ -409,6 +448,7 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, every_rule_about_types_and_tensors_is_tested);
     tcase_add_test(tests, all_tensors_together_have_a_limit);
     tcase_add_test(tests, a_sparse_initializer_becomes_dense);
+    tcase_add_test(tests, large_tensors_of_attributes_are_aligned);
     tcase_add_test(tests, a_sequence_a_map_and_optionals_decode);
 }
 
