@@ -234,6 +234,23 @@ START_TEST(cast_map_refuses) {
 }
 END_TEST
 
+/* A NUL does not end a number, and none is cut to what fits. */
+START_TEST(cast_map_takes_whole_numbers_only) {
+    static const struct tn_string texts[] = {TEXT("5\0abc"), TEXT(""), TEXT("5 "),
+        TEXT("99999999999999999999"), TEXT("-9223372036854775809"), TEXT("5")};
+    load("g (map(int64, string) x) => (int64[a,b] y) { y = ai.onnx.ml.CastMap <cast_to = "
+         "\"TO_INT64\"> (x) }");
+    int64_t keys[] = {1}, n = 1;
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct tn_map map = {list(TN_INT64, keys, &n), list(TN_STRING, &texts[i], &n)};
+        bool sound = i + 1 == COUNT(texts);
+        diag = (struct tn_diag){0};
+        ck_assert_msg((run_map(&map) == TN_OK) == sound, "text %d", (int)i);
+        ck_assert(sound || strstr(diag.message, "is no integer"));
+    }
+}
+END_TEST
+
 START_TEST(a_map_of_other_types_is_refused) {
     load("g (map(int64, string) x) => (y) { y = ai.onnx.ml.CastMap (x) }");
     int64_t keys[] = {1, 2}, n = 2, one = 1;
@@ -359,6 +376,7 @@ int main(void) {
     tcase_add_test(tests, cast_map_sparse_fills_gaps);
     tcase_add_test(tests, cast_map_writes_numbers_shortly);
     tcase_add_loop_test(tests, cast_map_refuses, 0, (int)COUNT(refused));
+    tcase_add_test(tests, cast_map_takes_whole_numbers_only);
     tcase_add_test(tests, a_map_of_other_types_is_refused);
     tcase_add_test(tests, a_model_whose_keys_do_not_fit_is_refused_at_load);
     tcase_add_test(tests, zip_map_keeps_the_matrix);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* strtod_l */
 #include "ops/keys.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -215,11 +216,13 @@ static tn_status read_text(const struct cast *self, const struct tn_string *text
     size_t n = text->size < LONGEST ? (size_t)text->size : LONGEST;
     if (n) memcpy(buffer, text->data, n);
     buffer[n] = '\0';
+    errno = 0;
     if (out_integer)
         *out_integer = strtoll(buffer, &end, 10);
     else
         *out_real = strtod_l(buffer, &end, self->c);
-    if (end != buffer && *end == '\0' && text->size <= LONGEST) return TN_OK;
+    bool fits = !out_integer || errno != ERANGE;
+    if (n && fits && end == buffer + n && text->size <= LONGEST) return TN_OK;
     return tn_fail(diag, TN_INVALID_ARGUMENT, "the map's value '%.40s' is no %s", buffer,
         out_integer ? "integer" : "number");
 }
