@@ -225,6 +225,45 @@ class Others(unittest.TestCase):
         with self.assertRaisesRegex(tenon.errors.InvalidArgument, "dict"):
             session.run(None, {"x": [1, 2]})
 
+    def test_maps_are_taken_as_they_are(self):
+        """What is no key or value of the wanted type is refused by the input's name; nothing
+        becomes another key."""
+        def session(key, value, words):
+            return tenon.InferenceSession(t.model(
+                f"g (map({key}, {value}) x) => ({value}[1, 2] y) {{ y = "
+                f"ai.onnx.ml.DictVectorizer <{words}> (x) }}").replace(
+                    b'"" : 18', b'"" : 18, "ai.onnx.ml" : 3'))
+        texts = session("string", "float", 'string_vocabulary = ["1", "2"]')
+        numbers = session("int64", "float", "int64_vocabulary = [1, 2]")
+        to_texts = session("int64", "string", "int64_vocabulary = [1, 2]")
+        for refusing, feed in (
+                (texts, {1: 1.0}), (texts, {None: 1.0}), (texts, {"1": "x"}),
+                (texts, {"1": [1, 2]}), (texts, {"1": 10 ** 400}), (numbers, {1.5: 1}),
+                (numbers, {"1": 1}), (numbers, {2 ** 70: 1}), (numbers, {float("nan"): 1}),
+                (to_texts, {1: 2})):
+            with self.assertRaisesRegex(tenon.errors.InvalidArgument, "input 'x'"):
+                refusing.run(None, {"x": feed})
+        self.assertEqual(numbers.run(None, {"x": {np.int32(2): 3}})[0].tolist(), [[0, 3]])
+
+    def test_plain_values_that_do_not_fit(self):
+        for dtype, value in (("int64", [2 ** 70]), ("int64", [1.5]), ("int64", [float("inf")]),
+                             ("uint8", [300]), ("uint8", [-1]), ("float", [10 ** 400]),
+                             ("int64", ["a"]), ("int64", [1, [2]])):
+            session = tenon.InferenceSession(
+                t.model(f"g ({dtype}[a] x) => ({dtype}[a] y) {{ y = Identity (x) }}"))
+            with self.assertRaisesRegex(tenon.errors.InvalidArgument, "input 'x'"):
+                session.run(None, {"x": value})
+        texts = tenon.InferenceSession(
+            t.model("g (string[a] x) => (string[a] y) { y = Identity (x) }"))
+        with self.assertRaisesRegex(tenon.errors.InvalidArgument, "no Unicode"):
+            texts.run(None, {"x": np.array(["\ud800"], object)})
+
+    def test_failures_name_the_node(self):
+        session = tenon.InferenceSession(t.model(
+            "g (int64[a] x) => (float[a] y) <float[2] w = {1, 2}> { y = Gather (w, x) }"))
+        with self.assertRaisesRegex(tenon.errors.TenonError, "Gather"):
+            session.run(None, {"x": np.array([7])})
+
     def test_optionals(self):
         session = tenon.InferenceSession(t.HAS)
         x = np.zeros(2, np.float32)

@@ -7,6 +7,7 @@ that must live as long as the value does.
 from __future__ import annotations
 
 import ctypes as c
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,21 @@ def _refuse(wanted: Wanted, found: str) -> InvalidArgument:
     return InvalidArgument(f"input '{wanted.name}' got {found}, but the model wants {dtype}")
 
 
+def _array_of(wanted: Wanted, value: Any) -> np.ndarray:
+    """Plain Python values in the wanted element type; none becomes another integer."""
+    target = _dtypes.NUMPY.get(wanted.dtype)
+    try:
+        array = np.array(value, dtype=target)
+        if array.dtype.kind in "iu" and array.size:
+            plain = np.array(value)
+            if plain.dtype.kind in "iuf" and (plain != array).any():
+                raise ValueError("not all of its numbers fit")
+        return array
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise _refuse(
+            wanted, f"a {type(value).__name__} that is no such array ({error})") from None
+
+
 def to_array(wanted: Wanted, value: Any) -> np.ndarray:
     """A dense array of native byte order. Arrays keep their element type (the library says
     when it does not fit); plain Python values take the wanted one."""
@@ -43,16 +59,20 @@ def to_array(wanted: Wanted, value: Any) -> np.ndarray:
         elif value is None or isinstance(value, (str, bytes, dict)) and wanted.dtype != 8:
             raise _refuse(wanted, f"a value of type {type(value).__name__}")
         else:
-            target = _dtypes.NUMPY.get(wanted.dtype)
-            try:
-                value = np.array(value, dtype=target)
-            except (TypeError, ValueError) as error:
-                raise _refuse(
-                    wanted, f"a {type(value).__name__} that is no such array ({error})") from None
+            value = _array_of(wanted, value)
     if value.dtype.byteorder not in "=|" and not value.dtype.isnative:
         value = value.astype(value.dtype.newbyteorder("="))
     array = np.asarray(value, order="C")
     return array if array.flags.aligned else array.copy()
+
+
+def _bytes_of(text: Any) -> bytes:
+    if isinstance(text, bytes):
+        return text
+    try:
+        return str(text).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(f"the text {text!r} is no Unicode: {error.reason}") from None
 
 
 def _string_table(array: np.ndarray, keep: list[Any]) -> np.ndarray:
@@ -60,8 +80,7 @@ def _string_table(array: np.ndarray, keep: list[Any]) -> np.ndarray:
     if array.dtype.kind == "S":
         texts = [bytes(t) for t in array.ravel()]
     else:
-        texts = [t if isinstance(t, bytes) else str(t).encode("utf-8", "surrogateescape")
-                 for t in array.ravel()]
+        texts = [_bytes_of(t) for t in array.ravel()]
     blob = b"".join(texts)
     sizes = np.fromiter(map(len, texts), np.uint64, len(texts))
     table = np.empty((len(texts), 2), np.uint64)
@@ -108,13 +127,30 @@ def _fill_array(value: s.Value, wanted: Wanted, item: Any, keep: list[Any]) -> N
     keep.append(tensor)
 
 
+def _column(wanted: Wanted, what: str, items: list[Any], number: int) -> np.ndarray:
+    """The keys or the values of a map. Nothing becomes another key on the way: no fraction an
+    integer, no number a text."""
+    column = np.empty(len(items), _dtypes.numpy_of(number))
+    try:
+        if number == _dtypes.STRING:
+            strange = next((i for i in items if not isinstance(i, (str, bytes))), None)
+            if strange is not None or None in items:
+                raise TypeError(f"{strange!r} is no text")
+        elif column.dtype.kind in "iu":
+            items = [index(i) for i in items]
+        column[:] = items
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgument(
+            f"input '{wanted.name}' got a dict whose {what} are no "
+            f"{_dtypes.TEXT.get(number)} ({error})") from None
+    return column
+
+
 def _fill_map(value: s.Value, wanted: Wanted, item: Any, keep: list[Any]) -> None:
     if not isinstance(item, dict):
         raise _refuse(wanted, f"a {type(item).__name__} where a dict belongs")
-    keys = np.empty(len(item), _dtypes.numpy_of(wanted.key_dtype or 7))
-    keys[:] = list(item)
-    values = np.empty(len(item), _dtypes.numpy_of(wanted.dtype or 1))
-    values[:] = list(item.values())
+    keys = _column(wanted, "keys", list(item), wanted.key_dtype or 7)
+    values = _column(wanted, "values", list(item.values()), wanted.dtype or 1)
     entry = s.Map()
     fill_tensor(entry.keys, keys, wanted.key_dtype or 7, keep)
     fill_tensor(entry.values, values, wanted.dtype or 1, keep)

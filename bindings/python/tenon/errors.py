@@ -109,13 +109,22 @@ _RULES: dict[int, type[TenonError]] = {
 _VERSIONED = re.compile(rb"-\d+$")
 
 
+def _sentence(diag: Diag) -> str:
+    """What the library says, with the node it speaks of."""
+    sentence = diag.message.decode(errors="replace")
+    if diag.node and diag.node not in diag.message:
+        place = b", ".join(filter(None, (diag.node, diag.op))).decode(errors="replace")
+        sentence += f" [node {place}]"
+    return sentence
+
+
 def error_of(diag: Diag, status: int, classes: Mapping[int, type[TenonError]] | None = None
              ) -> TenonError:
     """The exception of a failed call; clears the diagnosis for the next one."""
     kind = _RULES.get(diag.rule) or (classes or {}).get(status) or _CLASSES.get(status, Fail)
     if kind is NotImplemented and diag.op and not _VERSIONED.search(diag.op):
         kind = InvalidGraph  # no plugin knows such an operator, in any version
-    error = kind(diag.message.decode(errors="replace") or f"status {status}")
+    error = kind(_sentence(diag) or f"status {status}")
     error.code, error.rule = status, diag.rule
     for part in ("node", "op", "tensor", "plugin"):
         setattr(error, part, getattr(diag, part).decode(errors="replace"))
