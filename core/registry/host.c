@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- services without a runtime behind them -------------------------------------- */
@@ -64,27 +65,55 @@ struct tn_host_info tn__host_info_make(uint64_t cpu_features) {
     };
 }
 
+/* ---- TENON_DEBUG=threads: the rule for bodies of parallel loops is asserted --------- */
+
+static _Thread_local bool in_body; /* never set without that */
+
+struct body {
+    tn_parallel_fn fn;
+    void *arg;
+};
+
+static void run_watched(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct body *body = arg;
+    bool was = in_body;
+    in_body = true;
+    body->fn(body->arg, begin, end, worker);
+    in_body = was;
+}
+
+static void forbid_in_body(const void *self, const char *function) {
+    if (!in_body) return;
+    fprintf(stderr,
+        "tenon: error: %s calls %s inside a parallel loop, whose body may call nothing "
+        "of the host\n",
+        ((const struct tn__host_ctx *)self)->section, function);
+    abort();
+}
+
 /* ---- the table ------------------------------------------------------------------- */
 
 static void *host_alloc(void *self, uint64_t size, uint64_t align, const char *tag) {
-    (void)self;
+    forbid_in_body(self, "alloc");
     (void)tag;
     if ((align & (align - 1)) != 0 || align > (2u << 20)) return NULL;
     return tn__alloc(size, align);
 }
 
 static void host_free(void *self, void *ptr) {
-    (void)self;
+    forbid_in_body(self, "free");
     tn__free(ptr);
 }
 
 static void host_log(void *self, uint32_t level, const char *message) {
     const struct tn__host_ctx *ctx = self;
+    forbid_in_body(self, "log");
     tn__registry_log(ctx->registry, level, "%s: %s", ctx->section, message);
 }
 
 static const char *host_config(void *self, const char *key) {
     const struct tn__host_ctx *ctx = self;
+    forbid_in_body(self, "config");
     return ctx->registry->conf ? tn__conf_section(ctx->registry->conf, ctx->section, key)
                                : NULL;
 }
@@ -96,9 +125,13 @@ static uint64_t host_clock(void *self) {
 
 static void host_parallel_for(
     void *self, int64_t n, int64_t grain, tn_parallel_fn fn, void *arg) {
-    const struct tn__host_services *services =
-        &((const struct tn__host_ctx *)self)->registry->services;
-    services->parallel_for(services->self, n, grain, fn, arg);
+    const struct tn__registry *registry = ((const struct tn__host_ctx *)self)->registry;
+    const struct tn__host_services *services = &registry->services;
+    struct body body = {fn, arg};
+    if (registry->watch_bodies)
+        services->parallel_for(services->self, n, grain, run_watched, &body);
+    else
+        services->parallel_for(services->self, n, grain, fn, arg);
 }
 
 static uint32_t host_worker_count(void *self) {
@@ -109,6 +142,7 @@ static uint32_t host_worker_count(void *self) {
 
 static const void *host_get_extension(void *self, const char *id) {
     struct tn__host_ctx *ctx = self;
+    forbid_in_body(self, "get_extension");
     return id ? tn__registry_service(ctx->registry, id) : NULL;
 }
 

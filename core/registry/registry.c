@@ -225,9 +225,9 @@ const struct tn__registered_pass *tn__registry_pass_at(
 
 /* ---- life ------------------------------------------------------------------------ */
 
-static bool debug_asked(void) {
+static bool debug_asked(const char *what) {
     const char *debug = secure_getenv("TENON_DEBUG");
-    return debug && strstr(debug, "loader");
+    return debug && strstr(debug, what);
 }
 
 tn_status tn__registry_create(const struct tn__conf *conf,
@@ -253,7 +253,8 @@ tn_status tn__registry_create(const struct tn__conf *conf,
     if (services) registry->services = *services;
     tn__host_services_complete(&registry->services);
     registry->host_info = tn__host_info_make(registry->services.cpu_features);
-    registry->debug = debug_asked();
+    registry->debug = debug_asked("loader");
+    registry->watch_bodies = debug_asked("threads");
     tn_status status = TN_OK;
     for (uint32_t i = 0; status == TN_OK && tn__static_plugins[i]; i++)
         status = tn__registry_add_static(registry, tn__static_plugins[i], diag);

@@ -93,7 +93,8 @@ struct tn__registry {
     struct tn_arena *arena;
     const struct tn__conf *conf; /* may be NULL */
     struct tn__host_services services;
-    bool debug; /* TENON_DEBUG=loader */
+    bool debug;        /* TENON_DEBUG=loader */
+    bool watch_bodies; /* TENON_DEBUG=threads: loops that call the host are found */
     struct tn_host_info host_info;
     struct tn__op_entry **entries;
     uint32_t n_entries, cap_entries;

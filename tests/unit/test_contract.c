@@ -8,6 +8,7 @@
 #include "run_fixture.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 static const char *_Atomic fault; /* the first breach */
@@ -442,9 +443,42 @@ START_TEST(the_contract_holds_while_sessions_come_run_and_go) {
 }
 END_TEST
 
+/* ---- what a loop's body may not do ------------------------------------------------------------ */
+
+static void greedy_body(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+    const struct tn_host *host = arg;
+    (void)begin;
+    (void)end;
+    (void)worker;
+    host->free(host->self, host->alloc(host->self, 8, 0, "greedy"));
+}
+
+static void loop_greedily(void) {
+    start_runtime("2");
+    assert_ok(tn__registry_add_static(runtime->registry, odd_query, &diag), diag);
+    const struct tn_host *host =
+        tn__registry_provider(runtime->registry, "watch.rows", &diag)->plugin->host;
+    host->parallel_for(host->self, 100, 1, greedy_body, (void *)(uintptr_t)host);
+    tear_down_runtime();
+}
+
+START_TEST(a_loop_that_calls_the_host_passes_unseen) {
+    loop_greedily();
+}
+END_TEST
+
+START_TEST(a_loop_that_calls_the_host_is_found_when_asked) {
+    setenv("TENON_DEBUG", "threads", 1);
+    loop_greedily();
+}
+END_TEST
+
 static void add_tests(TCase *tests) {
     tcase_set_timeout(tests, 170);
     tcase_add_loop_test(tests, the_contract_holds_while_sessions_come_run_and_go, 0, 2);
+    tcase_add_test(tests, a_loop_that_calls_the_host_passes_unseen);
+    tcase_add_test_raise_signal(
+        tests, a_loop_that_calls_the_host_is_found_when_asked, SIGABRT);
 }
 
 UNIT_MAIN("contract")
