@@ -227,6 +227,17 @@ int cli_write(void *file, const char *text, uint64_t size) {
     return fwrite(text, 1, size, file) != size;
 }
 
+int cli_keep(void *arg, const char *piece, uint64_t size) {
+    struct cli_text *text = arg;
+    char *data = realloc(text->data, text->size + size + 1);
+    if (!data) return 1;
+    memcpy(data + text->size, piece, size);
+    data[text->size + size] = '\0';
+    text->data = data;
+    text->size += size;
+    return 0;
+}
+
 /* ---- runtimes and sessions ------------------------------------------------------------ */
 
 /* Settings of the runtime go there, the others to sessions: each refuses what is not its own,

@@ -72,6 +72,13 @@ int cli_session(const struct cli_args *args, struct tn_runtime *runtime, const c
     struct tn_session **out);
 /* A tn_write_fn that writes to the FILE given as arg. */
 int cli_write(void *file, const char *text, uint64_t size);
+/* A tn_write_fn that keeps the text, NUL-terminated, in the struct given as arg; the caller
+ * frees data, which is NULL before the first piece. */
+struct cli_text {
+    char *data;
+    size_t size;
+};
+int cli_keep(void *text, const char *piece, uint64_t size);
 
 /* "float32[N,3,224,224]" of an input or output, into buf. */
 const char *cli_type_text(const struct tn_io *io, char *buf, size_t size);

@@ -7,22 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct text {
-    char *data;
-    size_t size;
-};
-
-static int collect(void *arg, const char *piece, uint64_t size) {
-    struct text *text = arg;
-    char *data = realloc(text->data, text->size + size + 1);
-    if (!data) return 1;
-    memcpy(data + text->size, piece, size);
-    data[text->size + size] = '\0';
-    text->data = data;
-    text->size += size;
-    return 0;
-}
-
 static int write_page(const struct cli_args *args, const char *placement) {
     FILE *file = fopen(args->html, "w");
     bool good = file && html_placement(file, args->models.items[0].text, placement);
@@ -36,10 +20,10 @@ static int write_page(const struct cli_args *args, const char *placement) {
 
 /* Nobody's nodes are a mismatch: the model does not run as it was asked to. */
 static int answer(const struct cli_args *args, const struct tn_session *session) {
-    struct text json = {0};
+    struct cli_text json = {0};
     struct tn_diag diag = {0};
     tn_status status = tn_session_report(
-        session, TN_REPORT_PLACEMENT, TN_FORMAT_JSON, collect, &json, &diag);
+        session, TN_REPORT_PLACEMENT, TN_FORMAT_JSON, cli_keep, &json, &diag);
     if (status == TN_OK && !args->json)
         status = tn_session_report(
             session, TN_REPORT_PLACEMENT, TN_FORMAT_TEXT, cli_write, stdout, &diag);

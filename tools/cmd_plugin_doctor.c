@@ -6,23 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A report kept as text. */
-struct report {
-    char *data;
-    size_t size;
-};
-
-static int keep(void *arg, const char *text, uint64_t size) {
-    struct report *report = arg;
-    char *data = realloc(report->data, report->size + size + 1);
-    if (!data) return 1;
-    memcpy(data + report->size, text, size);
-    report->data = data;
-    report->size += size;
-    data[report->size] = '\0';
-    return 0;
-}
-
 static bool is_file(const char *text) {
     return strchr(text, '/') || strstr(text, ".so") || strstr(text, ".plugin.ini");
 }
@@ -73,14 +56,14 @@ static unsigned try_all(const struct cli_args *args, struct tn_runtime *runtime)
 int cmd_plugin_doctor(const struct cli_args *args) {
     struct tn_runtime *runtime = NULL;
     struct tn_diag diag = {0};
-    struct report report = {NULL, 0};
+    struct cli_text report = {NULL, 0};
     int code = cli_runtime(args, &runtime);
     if (code != EXIT_OK) return code;
     if (args->json) printf("{\"asked\": [");
     unsigned failures = try_all(args, runtime);
     if (args->json) printf("],\n\"report\": ");
     uint32_t format = args->json ? TN_FORMAT_JSON : TN_FORMAT_TEXT;
-    if (tn_runtime_report(runtime, TN_REPORT_DOCTOR, format, keep, &report, &diag) !=
+    if (tn_runtime_report(runtime, TN_REPORT_DOCTOR, format, cli_keep, &report, &diag) !=
         TN_OK)
         code = cli_fail(args, EXIT_LOAD, &diag);
     else

@@ -24,7 +24,8 @@ enum part {
     LIMITS,
     SPACE,
     COMPILED,
-    RECORD
+    RECORD,
+    DEVICE
 };
 enum { NO_FIELD = 0xffff, TAIL = 64, MOST_ROWS = 64, MOST_BYTES = 512 };
 
@@ -279,6 +280,22 @@ static void npu_destroy(void *instance) {
     npu->destroy(instance);
 }
 
+struct listener {
+    void (*emit)(void *arg, const struct tn_device *device);
+    void *arg;
+};
+
+static void bend_device(void *arg, const struct tn_device *device) {
+    const struct listener *listener = arg;
+    listener->emit(listener->arg, HANDED(DEVICE, device));
+}
+
+static void npu_devices(
+    void *state, void (*emit)(void *arg, const struct tn_device *device), void *arg) {
+    struct listener listener = {emit, arg};
+    npu->devices(state, bend_device, &listener);
+}
+
 static tn_status npu_providers(
     void *state, const struct tn_provider_def *const **out_table, uint32_t *out_count) {
     static const struct tn_provider_def *table[1];
@@ -288,6 +305,7 @@ static tn_status npu_providers(
     npu = all[0];
     struct tn_provider_def def = *npu;
     ck_assert_str_eq(def.id, "fake.npu");
+    def.devices = npu_devices;
     def.limits = npu_limits;
     def.context_record = npu_record;
     def.spaces = npu_spaces;
@@ -448,6 +466,33 @@ START_TEST(what_is_reserved_and_flags_that_nobody_knows_are_refused) {
 }
 END_TEST
 
+START_TEST(a_device_of_another_size_is_listed_or_left_out) {
+    static const struct {
+        uint32_t size;
+        int listed;
+    } sizes[] = {{TN_DEVICE_SIZE, 1}, {TN_DEVICE_SIZE - 8, 1}, {TN_DEVICE_SIZE + 8, 1},
+        {TN_DEVICE_SIZE + TAIL, 1}, {TN_END_OF(struct tn_device, name), 1}, {16, 0},
+        {0, 0}};
+    no_bend();
+    bend.part = DEVICE;
+    bend.sized = 1;
+    set_up_runtime();
+    assert_ok(tn__registry_add_static(runtime->registry, query_npu, &diag), diag);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        bend.size = sizes[i].size;
+        report_size = 0;
+        assert_ok(tn_runtime_report(
+                      runtime, TN_REPORT_DOCTOR, TN_FORMAT_TEXT, collect, NULL, &diag),
+            diag);
+        ck_assert_msg(!strstr(report_text, "older fake NPU") == !sizes[i].listed,
+            "%u bytes: %s", sizes[i].size, report_text);
+        ck_assert_msg(!strstr(report_text, "sdk 1.0") == (bend.size < TN_DEVICE_SIZE),
+            "%u bytes: %s", sizes[i].size, report_text);
+    }
+    tear_down_runtime();
+}
+END_TEST
+
 /* ---- functions left out ------------------------------------------------------------------- */
 
 #define F(part, type, field, needed)                                                     \
@@ -500,6 +545,7 @@ static void add_tests(TCase *tests) {
     tcase_add_loop_test(
         tests, a_table_of_another_size_works_or_is_refused, 0, COUNT_OF(parts));
     tcase_add_test(tests, a_draft_of_another_size_is_not_used);
+    tcase_add_test(tests, a_device_of_another_size_is_listed_or_left_out);
     tcase_add_loop_test(tests, what_is_reserved_and_flags_that_nobody_knows_are_refused,
         0, COUNT_OF(parts));
     tcase_add_loop_test(tests, a_plugin_without_one_of_its_functions_works_or_is_refused,
