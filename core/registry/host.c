@@ -56,7 +56,7 @@ struct tn_host_info tn__host_info_make(uint64_t cpu_features) {
     return (struct tn_host_info){
         .struct_size = TN_HOST_INFO_SIZE,
         .abi_major = TN_ABI_MAJOR,
-        .abi_minor_min = TN_ABI_MINOR,
+        .abi_minor_min = TN_ABI_MINOR_OLDEST,
         .abi_minor_max = TN_ABI_MINOR,
         .sanitizer = TN_SANITIZER_CURRENT,
         .cpu_features = cpu_features,

@@ -27,11 +27,12 @@ tn_status tn__abi_check(const char *who, uint32_t major, uint32_t minor,
             ") speaks ABI %u.%u; update Tenon or take an older build "
             "of the plugin",
             who, major, minor, major, host_minor_min, TN_ABI_MAJOR, TN_ABI_MINOR);
-    if (minor < TN_ABI_MINOR)
+    if (minor < TN_ABI_MINOR_OLDEST)
         return tn_fail(diag, TN_PLUGIN,
             "plugin '%s' was built for ABI %u.%u, this host (Tenon " TN_VERSION
-            ") speaks ABI %u.%u and nothing older; rebuild the plugin with this SDK",
-            who, major, minor, TN_ABI_MAJOR, TN_ABI_MINOR);
+            ") speaks ABI %u.%u to %u.%u; rebuild the plugin with this SDK",
+            who, major, minor, TN_ABI_MAJOR, TN_ABI_MINOR_OLDEST, TN_ABI_MAJOR,
+            TN_ABI_MINOR);
     if (sanitizer != TN_SANITIZER_CURRENT)
         return tn_fail(diag, TN_PLUGIN,
             "plugin '%s' was built with %s, this host with %s; build both alike", who,

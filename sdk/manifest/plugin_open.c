@@ -86,7 +86,7 @@ int plugin_open(const char *path, const struct tn_plugin **out, void **out_state
     memcpy(&query, &symbol, sizeof query);
     const struct tn_host_info info = {.struct_size = TN_HOST_INFO_SIZE,
         .abi_major = TN_ABI_MAJOR,
-        .abi_minor_min = TN_ABI_MINOR,
+        .abi_minor_min = TN_ABI_MINOR_OLDEST,
         .abi_minor_max = TN_ABI_MINOR,
         .sanitizer = TN_SANITIZER_CURRENT,
         .product_version = "the SDK's tools",

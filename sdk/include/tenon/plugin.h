@@ -26,6 +26,7 @@ extern "C" {
 
 #define TN_ABI_MAJOR 0u
 #define TN_ABI_MINOR 1u
+#define TN_ABI_MINOR_OLDEST 1u /* whose plugins every host of this major takes */
 #define TN_PLUGIN_ENTRY tn_plugin_query_v0
 #define TN_PLUGIN_ENTRY_NAME "tn_plugin_query_v0"
 
