@@ -42,7 +42,7 @@ enum {
 static const struct option rows[] = {
     {"--input", "[NAME=]FILE", LIST, RUNS, AT(inputs), "an input: .npy, .npz, .bin or .pb; without a name, in order"},
     {"--data", "DIR", TEXT, RUNS, AT(data_dir), "inputs and expected outputs of a test_data_set folder"},
-    {"--shape", "NAME:1x3x224", LIST, LOADS, AT(shapes), "shape of a generated or raw input; also 1,3,224 or [1,3,224]"},
+    {"--shape", "NAME:1x3x224", LIST, RUNS, AT(shapes), "shape of a generated or raw input; also 1,3,224 or [1,3,224]"},
     {"--seed", "N", LONG, RUNS, AT(seed), "seed of generated inputs"},
     {"--expect", "[NAME=]FILE", LIST, RUN, AT(expects), "compare an output with a file"},
     {"--rtol", "X", REAL, RUN, AT(rtol), "relative tolerance (1e-3)"},
