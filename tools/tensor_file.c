@@ -64,6 +64,17 @@ static bool ends_with(const char *text, const char *ending) {
     return n >= m && strcmp(text + n - m, ending) == 0;
 }
 
+/* What is wrong with a value, in which file. */
+static tn_status parse_value(const char *path, const char *data, uint64_t size,
+    const struct tn_type *type, struct tn_value **out, struct tn_diag *diag) {
+    tn_status status = tn_value_parse(data, size, type, out, diag);
+    if (status == TN_OK) return TN_OK;
+    const struct tn_diag found = *diag;
+    snprintf(diag->message, sizeof diag->message, "'%.200s': %.*s", path,
+        (int)(sizeof found.message - 210), found.message);
+    return status;
+}
+
 tn_status tensor_file_read(const char *path, const char *name, const struct tn_type *type,
     struct tn_value **out, struct tn_diag *diag) {
     char *data;
@@ -75,7 +86,7 @@ tn_status tensor_file_read(const char *path, const char *name, const struct tn_t
     else if (ends_with(path, ".npz"))
         status = npz_parse(path, data, size, name, out, diag);
     else if (ends_with(path, ".pb"))
-        status = tn_value_parse(data, size, type, out, diag);
+        status = parse_value(path, data, size, type, out, diag);
     else if (ends_with(path, ".bin") || ends_with(path, ".raw"))
         status = read_raw(path, data, size, type, out, diag);
     else

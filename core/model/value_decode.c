@@ -152,6 +152,20 @@ static tn_status stack_values(struct tn__reader *r, const struct tn_sequence *it
     return TN_OK;
 }
 
+static tn_status check_keys(const Onnx__MapProto *proto, struct tn_diag *diag) {
+    const uint64_t integers = TN_BIT(INT8) | TN_BIT(INT16) | TN_BIT(INT32) |
+                              TN_BIT(INT64) | TN_BIT(UINT8) | TN_BIT(UINT16) |
+                              TN_BIT(UINT32) | TN_BIT(UINT64);
+    int32_t type = proto->key_type;
+    bool strings = type == TN_STRING;
+    if (!strings && (type < 1 || type >= TN_DTYPE_COUNT || !(integers >> type & 1)))
+        return tn__fail_rule(diag, TN_RULE_VALUE_KIND,
+            "a map has keys of element type %d, expected string or an integer", type);
+    if (strings ? proto->n_keys == 0 : proto->n_string_keys == 0) return TN_OK;
+    return tn__fail_rule(diag, TN_RULE_VALUE_KIND,
+        "a map with keys of %s has keys of the other kind too", tn_dtype_name(type));
+}
+
 static tn_status decode_keys(struct tn__reader *r, const Onnx__MapProto *proto,
     struct tn_tensor *out, struct tn_diag *diag) {
     bool strings = proto->key_type == TN_STRING;
@@ -179,14 +193,20 @@ static tn_status decode_keys(struct tn__reader *r, const Onnx__MapProto *proto,
 }
 
 static tn_status decode_map(struct tn__reader *r, const Onnx__MapProto *proto,
-    struct tn_value_ref *out, struct tn_diag *diag) {
+    const struct tn_type *type, struct tn_value_ref *out, struct tn_diag *diag) {
     struct tn_map *map = room(r, 1, sizeof *map);
     struct tn_value_ref values = {0};
     static const Onnx__SequenceProto none = ONNX__SEQUENCE_PROTO__INIT;
     if (!map) return tn__fail_memory(diag, "a map", sizeof *map);
+    /* without values the declared type says what they would be */
+    const struct tn_type list = {.kind = TN_KIND_SEQUENCE,
+        .elem_kind = TN_KIND_TENSOR,
+        .dtype = type && type->dtype ? type->dtype : TN_FLOAT,
+        .rank = -1};
+    TN_TRY(check_keys(proto, diag));
     TN_TRY(decode_keys(r, proto, &map->keys, diag));
     TN_TRY(
-        decode_sequence(r, proto->values ? proto->values : &none, NULL, &values, diag));
+        decode_sequence(r, proto->values ? proto->values : &none, &list, &values, diag));
     TN_TRY(stack_values(r, values.as.sequence, &map->values, diag));
     if (map->keys.dims[0] != map->values.dims[0])
         return tn__fail_rule(diag, TN_RULE_VALUE_KIND,
@@ -223,7 +243,7 @@ static tn_status decode(struct tn__reader *r, const struct item *item,
     tn_status status =
         item->sequence   ? decode_sequence(r, item->sequence, type, out, diag)
         : item->optional ? decode_optional(r, item->optional, type, out, diag)
-                         : decode_map(r, item->map, out, diag);
+                         : decode_map(r, item->map, type, out, diag);
     r->depth--;
     return status;
 }

@@ -440,6 +440,44 @@ START_TEST(a_sequence_a_map_and_optionals_decode) {
 }
 END_TEST
 
+START_TEST(a_map_without_entries_has_the_declared_types) {
+    static const struct tn_type type = {
+        .kind = TN_KIND_MAP, .dtype = TN_DOUBLE, .key_dtype = TN_STRING, .rank = -1};
+    struct tn_arena *arena = tn__arena_create();
+    struct tn_value_ref value = {0};
+    struct tn_diag diag = {0};
+    assert_ok(tn__value_decode(arena, "\x10\x08", 2, &type, &value, &diag), diag);
+    ck_assert_int_eq(value.as.map->keys.dtype, TN_STRING);
+    ck_assert_int_eq(value.as.map->keys.dims[0], 0);
+    ck_assert_int_eq(value.as.map->values.dtype, TN_DOUBLE);
+    ck_assert_int_eq(value.as.map->values.dims[0], 0);
+    tn__arena_destroy(arena);
+}
+END_TEST
+
+static const struct {
+    const char *bytes, *message;
+} bad_keys[] = {
+    {"\x18\x05", "keys of element type 0"},
+    {"\x10\x01", "keys of element type 1,"},
+    {"\x10\x63", "keys of element type 99"},
+    {"\x10\x07\x22\x01k", "keys of int64 has keys of the other kind"},
+    {"\x10\x08\x18\x05", "keys of string has keys of the other kind"},
+};
+
+START_TEST(keys_of_maps_are_integers_or_texts) {
+    static const struct tn_type type = {
+        .kind = TN_KIND_MAP, .dtype = TN_FLOAT, .key_dtype = TN_INT64, .rank = -1};
+    struct tn_arena *arena = tn__arena_create();
+    struct tn_value_ref value = {0};
+    struct tn_diag diag = {0};
+    assert_fails(tn__value_decode(arena, bad_keys[_i].bytes, strlen(bad_keys[_i].bytes),
+                     &type, &value, &diag),
+        diag, TN_INVALID_MODEL, bad_keys[_i].message);
+    tn__arena_destroy(arena);
+}
+END_TEST
+
 static void add_tests(TCase *tests) {
     tcase_add_test(tests, every_type_reads_from_raw_packed_and_single_entries);
     tcase_add_test(tests, strings_keep_their_nul_bytes);
@@ -450,6 +488,9 @@ static void add_tests(TCase *tests) {
     tcase_add_test(tests, a_sparse_initializer_becomes_dense);
     tcase_add_test(tests, large_tensors_of_attributes_are_aligned);
     tcase_add_test(tests, a_sequence_a_map_and_optionals_decode);
+    tcase_add_test(tests, a_map_without_entries_has_the_declared_types);
+    tcase_add_loop_test(
+        tests, keys_of_maps_are_integers_or_texts, 0, sizeof bad_keys / sizeof *bad_keys);
 }
 
 UNIT_MAIN("tensor_read")

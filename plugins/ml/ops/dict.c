@@ -269,7 +269,8 @@ struct pair {
 
 static int compare_pairs(const void *a, const void *b) {
     const struct pair *x = a, *y = b;
-    return x->key < y->key ? -1 : x->key > y->key;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at; /* equal ones stay in their order */
 }
 
 /* Positions in ascending order of the keys. */
