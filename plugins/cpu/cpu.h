@@ -23,6 +23,7 @@
 #include "tenon/plugin.h"
 
 struct tn__cpu {
+    struct tn_tables tables; /* of all families; first, as tn_tables_ops wants */
     const struct tn_host *host;
     enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
     struct tn_gemm_kernels gemm;
@@ -38,7 +39,6 @@ struct tn__cpu {
     struct tn_pool_kernels pool;
     struct tn_transpose_kernels transpose;
     struct tn_gemm_service gemm_service; /* lent to other plugins */
-    struct tn_tables tables;             /* of all families */
 };
 
 /* The provider "cpu" (provider.c). */

@@ -50,22 +50,6 @@ static tn_status cpu_init(
     return TN_OK;
 }
 
-static tn_status cpu_ops(
-    void *state, const struct tn_op_def *const **out_table, uint32_t *out_count) {
-    const struct tn__cpu *cpu = state;
-    *out_table = cpu->tables.ops;
-    *out_count = cpu->tables.n_ops;
-    return TN_OK;
-}
-
-static tn_status cpu_kernels(
-    void *state, const struct tn_kernel_def *const **out_table, uint32_t *out_count) {
-    const struct tn__cpu *cpu = state;
-    *out_table = cpu->tables.kernels;
-    *out_count = cpu->tables.n_kernels;
-    return TN_OK;
-}
-
 static tn_status cpu_providers(
     void *state, const struct tn_provider_def *const **out_table, uint32_t *out_count) {
     static const struct tn_provider_def *const table[] = {&tn__cpu_provider};
@@ -96,8 +80,8 @@ static const struct tn_plugin plugin = {
     .capabilities = TN_PLUGIN_HAS_OPS | TN_PLUGIN_HAS_KERNELS | TN_PLUGIN_HAS_PROVIDERS,
     .init = cpu_init,
     .shutdown = cpu_shutdown,
-    .ops = cpu_ops,
-    .kernels = cpu_kernels,
+    .ops = tn_tables_ops,
+    .kernels = tn_tables_kernels,
     .providers = cpu_providers,
     .get_extension = cpu_extension,
     .services = services,

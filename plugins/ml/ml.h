@@ -29,11 +29,11 @@
     .op_type = name, .since = version, .destroy = destroy_fn
 
 struct tn__ml {
+    struct tn_tables tables; /* of all families; first, as tn_tables_ops wants */
     const struct tn_host *host;
     enum tn_isa isa; /* features of the processor, bounded by the config key "isa" */
     enum tn_compat compat; /* the config key "compat" */
     struct tn_rows_kernels rows;
-    struct tn_tables tables; /* of all families */
 };
 
 /* clang-format off */

@@ -44,22 +44,6 @@ static tn_status ml_init(
     return TN_OK;
 }
 
-static tn_status ml_ops(
-    void *state, const struct tn_op_def *const **out_table, uint32_t *out_count) {
-    const struct tn__ml *ml = state;
-    *out_table = ml->tables.ops;
-    *out_count = ml->tables.n_ops;
-    return TN_OK;
-}
-
-static tn_status ml_kernels(
-    void *state, const struct tn_kernel_def *const **out_table, uint32_t *out_count) {
-    const struct tn__ml *ml = state;
-    *out_table = ml->tables.kernels;
-    *out_count = ml->tables.n_kernels;
-    return TN_OK;
-}
-
 static const void *ml_extension(void *state, const char *id) {
     (void)state;
     return strcmp(id, TN_PASS_EXTENSION) == 0 ? &tn__ml_passes : NULL;
@@ -78,8 +62,8 @@ static const struct tn_plugin plugin = {
     .capabilities = TN_PLUGIN_HAS_OPS | TN_PLUGIN_HAS_KERNELS,
     .init = ml_init,
     .shutdown = ml_shutdown,
-    .ops = ml_ops,
-    .kernels = ml_kernels,
+    .ops = tn_tables_ops,
+    .kernels = tn_tables_kernels,
     .get_extension = ml_extension,
 };
 

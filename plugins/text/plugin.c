@@ -28,22 +28,6 @@ static tn_status text_init(
     return TN_OK;
 }
 
-static tn_status text_ops(
-    void *state, const struct tn_op_def *const **out_table, uint32_t *out_count) {
-    const struct tn__text *text = state;
-    *out_table = text->tables.ops;
-    *out_count = text->tables.n_ops;
-    return TN_OK;
-}
-
-static tn_status text_kernels(
-    void *state, const struct tn_kernel_def *const **out_table, uint32_t *out_count) {
-    const struct tn__text *text = state;
-    *out_table = text->tables.kernels;
-    *out_count = text->tables.n_kernels;
-    return TN_OK;
-}
-
 static const struct tn_plugin plugin = {
     .struct_size = TN_PLUGIN_SIZE,
     .abi_minor = TN_ABI_MINOR,
@@ -57,8 +41,8 @@ static const struct tn_plugin plugin = {
     .capabilities = TN_PLUGIN_HAS_OPS | TN_PLUGIN_HAS_KERNELS,
     .init = text_init,
     .shutdown = text_shutdown,
-    .ops = text_ops,
-    .kernels = text_kernels,
+    .ops = tn_tables_ops,
+    .kernels = tn_tables_kernels,
 };
 
 TN_DEFINE_PLUGIN(plugin, "org.tenon.text");

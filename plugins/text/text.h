@@ -17,8 +17,8 @@
 #define TN_CONTRIB_DOMAIN "com.microsoft"
 
 struct tn__text {
+    struct tn_tables tables; /* of all families; first, as tn_tables_ops wants */
     const struct tn_host *host;
-    struct tn_tables tables; /* of all families */
 };
 
 /* clang-format off */

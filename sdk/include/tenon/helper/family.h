@@ -33,6 +33,23 @@ struct tn_tables {
     uint32_t n_ops, n_kernels;
 };
 
+/* tn_plugin's ops and kernels for a state that begins with its tables. */
+static inline tn_status tn_tables_ops(
+    void *state, const struct tn_op_def *const **out_table, uint32_t *out_count) {
+    const struct tn_tables *tables = (const struct tn_tables *)state;
+    *out_table = tables->ops;
+    *out_count = tables->n_ops;
+    return TN_OK;
+}
+
+static inline tn_status tn_tables_kernels(
+    void *state, const struct tn_kernel_def *const **out_table, uint32_t *out_count) {
+    const struct tn_tables *tables = (const struct tn_tables *)state;
+    *out_table = tables->kernels;
+    *out_count = tables->n_kernels;
+    return TN_OK;
+}
+
 static inline void tn_tables_free(const struct tn_host *host, struct tn_tables *tables) {
     host->free(host->self, tables->ops);
     host->free(host->self, tables->kernels);
