@@ -123,10 +123,36 @@ START_TEST(a_small_model_ends_soon) {
 }
 END_TEST
 
+#ifdef TN_HAVE_ML
+/* Rows of many scores get the memory that they need, not that of a block of hundreds: here
+ * 64 MiB must do. */
+START_TEST(a_tree_of_many_targets_runs) {
+    static const char text[] =
+        "<ir_version: 8, opset_import: [\"\" : 20, \"ai.onnx.ml\" : 3]> "
+        "g (float[64,1] x) => (float[64,y] y) { y = ai.onnx.ml.TreeEnsembleRegressor "
+        "<nodes_treeids = [0,0,0], nodes_nodeids = [0,1,2], nodes_featureids = [0,0,0], "
+        "nodes_modes = [\"BRANCH_LEQ\",\"LEAF\",\"LEAF\"], nodes_values = [0.5,0.0,0.0], "
+        "nodes_truenodeids = [1,0,0], nodes_falsenodeids = [2,0,0], target_treeids = "
+        "[0,0], target_nodeids = [1,2], target_ids = [0,0], target_weights = [1.0,2.0], "
+        "n_targets = 50000> (x) }";
+    struct tn_runtime *runtime = trial_runtime();
+    struct trial trial;
+    ck_assert_ptr_nonnull(runtime);
+    trial_model(runtime, text, sizeof text - 1, NULL, 0, NULL, &trial);
+    ck_assert_msg(!trial.complaint[0], "%s", trial.complaint);
+    ck_assert_msg(trial.status == TN_OK, "%s", trial.message);
+    tn_runtime_destroy(runtime);
+}
+END_TEST
+#endif
+
 static void add_tests(TCase *tests) {
     tcase_set_timeout(tests, SECONDS);
     tcase_add_loop_test(
         tests, a_small_model_ends_soon, 0, sizeof models / sizeof *models);
+#ifdef TN_HAVE_ML
+    tcase_add_test(tests, a_tree_of_many_targets_runs);
+#endif
 }
 
 UNIT_MAIN("hostile_time")

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 512, LEAST_VALUES = 16 };
+enum { BLOCK_ROWS = 512, LEAST_VALUES = 16, MOST_OUTPUTS = 4096 };
 
 struct slice_tree {
     struct tn_slice_nodes nodes;
@@ -219,6 +219,10 @@ static tn_status build_fitting(
     const bool oblivious = (forest->flags & TN_FOREST_OBLIVIOUS) != 0;
     struct tn_ragged_kernels ragged;
     uint16_t *cuts;
+    if (forest->n_outputs > MOST_OUTPUTS) { /* each has a plane of sums */
+        snprintf(build->reason, sizeof build->reason, "%u outputs", forest->n_outputs);
+        return TN_OK;
+    }
     if (!all_fit(forest, build)) return TN_OK;
     TN_TRY(tn__forest_ranks_build(forest, build, TN_RANK_MOST16, &model->ranks, &cuts));
     const uint32_t most = model->ranks.most;

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { LEAST_BLOCK = 64, PARALLEL_NS = 32000 };
+enum { LEAST_BLOCK = 64, PARALLEL_NS = 32000, MOST_SUMS = 8 << 20 };
 
 /* ---- choice --------------------------------------------------------------------------- */
 
@@ -141,6 +141,9 @@ static struct cut cut_rows(const struct tn_tree_scorer *scorer, int64_t n_rows) 
     uint32_t n_workers = scorer->host->worker_count(scorer->host->self);
     bool parallel = n_workers > 1 && (double)n_rows * scorer->row_cost >= PARALLEL_NS;
     cut.block = cut.method->block(cut.model, n_rows);
+    int64_t room =
+        (int64_t)(MOST_SUMS / (scorer->forest->n_outputs * sum_size(scorer->forest)));
+    if (cut.block > room) cut.block = room; /* of rows with many outputs */
     if (cut.block < 1) cut.block = 1;
     if (parallel) {
         int64_t n = (n_rows + cut.block - 1) / cut.block;
