@@ -202,7 +202,8 @@ def ensemble(trees, dtype, n_targets, **attrs):
             splits.append(node.value)
             tracks.append(int(node.tracks))
             if node.mode == MEMBER:
-                members += list(node.members) + [float("nan")]
+                # a NaN ends a group and is never a member
+                members += [m for m in node.members if m == m] + [float("nan")]
             for side, (ids, leafs) in enumerate(((true_ids, true_leafs), (false_ids, false_leafs))):
                 ids.append(place[node.children[side]][0])
                 leafs.append(place[node.children[side]][1])
