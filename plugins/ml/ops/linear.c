@@ -27,7 +27,7 @@ TN_ATTR_TABLE(regressor, REGRESSOR_ATTRS)
 struct model {
     struct tn_attr_floats coefficients, intercepts;
     struct tn__labels labels;
-    enum tn__post post;
+    enum tn_transform post;
     int64_t features, scores; /* scores: rows of coefficients */
     int64_t columns;          /* of the output: 2 for one score and two labels */
     bool classifies;
@@ -253,8 +253,8 @@ static tn_status workspace(
 
 /* … and only LOGISTIC and PROBIT transform a pair. */
 static bool keeps_pair(const struct model *m) {
-    return m->ort && m->columns != m->scores && m->post != TN__POST_LOGISTIC &&
-           m->post != TN__POST_PROBIT;
+    return m->ort && m->columns != m->scores && m->post != TN_TRANSFORM_LOGISTIC &&
+           m->post != TN_TRANSFORM_PROBIT;
 }
 
 struct finish {
@@ -268,7 +268,7 @@ struct finish {
 /* Label of a single score: at or above the threshold of its class. Without a transform the
  * score is still the raw one. */
 static int64_t single_label(const struct model *m, double score) {
-    bool yes = score >= (m->post == TN__POST_NONE ? 0 : 0.5);
+    bool yes = score >= (m->post == TN_TRANSFORM_NONE ? 0 : 0.5);
     return m->labels.n ? (yes ? 0 : -1) : yes;
 }
 
@@ -337,7 +337,8 @@ static tn_status compute(void *kernel, const struct tn_run_args *args) {
     struct finish finish = {self, scores, self->m.classifies ? tn_out(args, 0) : NULL,
         tn_out(args, self->m.classifies ? 1 : 0),
         (char *)args->workspace + scratch.scores + scratch.inputs, scratch.block};
-    double cost = (double)self->m.columns * (self->m.post == TN__POST_NONE ? 1.0 : 4.0);
+    double cost =
+        (double)self->m.columns * (self->m.post == TN_TRANSFORM_NONE ? 1.0 : 4.0);
     tn_parallel(self->head.host, matrix.rows, cost, finish_rows, &finish);
     return TN_OK;
 }

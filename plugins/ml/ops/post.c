@@ -3,15 +3,11 @@
 
 #include <math.h>
 
-tn_status tn__post_read(struct tn_string text, enum tn__post *out, struct tn_diag *diag) {
-    static const char *const names[] = {[TN__POST_NONE] = "NONE",
-        [TN__POST_SOFTMAX] = "SOFTMAX",
-        [TN__POST_LOGISTIC] = "LOGISTIC",
-        [TN__POST_SOFTMAX_ZERO] = "SOFTMAX_ZERO",
-        [TN__POST_PROBIT] = "PROBIT"};
-    for (uint32_t i = 0; i < TN_COUNT(names); i++) {
-        if (!tn_string_is(text, names[i])) continue;
-        *out = (enum tn__post)i;
+tn_status tn__post_read(
+    struct tn_string text, enum tn_transform *out, struct tn_diag *diag) {
+    int32_t found = tn__transform_find(text.data, text.size);
+    if (found >= 0) {
+        *out = (enum tn_transform)found;
         return TN_OK;
     }
     return tn_fail(diag, TN_INVALID_MODEL,
@@ -92,27 +88,20 @@ static void softmax_zero(const struct tn_rows_kernels *kernels, double *rows,
     }
 }
 
-/* Inverse of the error function by Winitzki's approximation (a = 0.147), as other runtimes have
- * it; 0 at both ends. */
-static double probit(double p) {
-    double x = 2 * p - 1, rest = (1 - x) * (1 + x);
-    if (rest == 0) return 0;
-    double v = 2.0 / (3.14159265358979323846 * 0.147) + 0.5 * log(rest);
-    double root = sqrt(sqrt(v * v - log(rest) / 0.147) - v);
-    return 1.41421356 * (x < 0 ? -root : root);
-}
-
-void tn__post_rows(const struct tn_rows_kernels *kernels, enum tn__post post,
+void tn__post_rows(const struct tn_rows_kernels *kernels, enum tn_transform post,
     double *rows, double *spare, int64_t n_rows, int64_t width) {
     int64_t n = n_rows * width;
     switch (post) {
-    case TN__POST_NONE: break;
-    case TN__POST_SOFTMAX: softmax(kernels, rows, spare, n_rows, width); break;
-    case TN__POST_SOFTMAX_ZERO: softmax_zero(kernels, rows, spare, n_rows, width); break;
-    case TN__POST_LOGISTIC: logistic(kernels, rows, spare, n); break;
-    case TN__POST_PROBIT:
+    case TN_TRANSFORM_NONE:
+    case TN_TRANSFORM_COUNT: break;
+    case TN_TRANSFORM_SOFTMAX: softmax(kernels, rows, spare, n_rows, width); break;
+    case TN_TRANSFORM_SOFTMAX_ZERO:
+        softmax_zero(kernels, rows, spare, n_rows, width);
+        break;
+    case TN_TRANSFORM_LOGISTIC: logistic(kernels, rows, spare, n); break;
+    case TN_TRANSFORM_PROBIT:
         for (int64_t i = 0; i < n; i++)
-            rows[i] = probit(rows[i]);
+            rows[i] = tn__probit(rows[i], TN_COMPAT_ONNX);
         break;
     }
 }

@@ -4,16 +4,10 @@
 #define TENON_ML_POST_H
 
 #include "ml.h"
+#include "trees/scores.h"
 
-enum tn__post {
-    TN__POST_NONE,
-    TN__POST_SOFTMAX,
-    TN__POST_LOGISTIC,
-    TN__POST_SOFTMAX_ZERO,
-    TN__POST_PROBIT
-};
-
-tn_status tn__post_read(struct tn_string text, enum tn__post *out, struct tn_diag *diag);
+tn_status tn__post_read(
+    struct tn_string text, enum tn_transform *out, struct tn_diag *diag);
 
 /* Doubles of spare memory for tn__post_rows. */
 static inline uint64_t tn__post_spare(uint64_t n_rows, uint64_t width) {
@@ -21,7 +15,7 @@ static inline uint64_t tn__post_spare(uint64_t n_rows, uint64_t width) {
 }
 
 /* Transforms n_rows rows of `width` scores in place. */
-void tn__post_rows(const struct tn_rows_kernels *kernels, enum tn__post post,
+void tn__post_rows(const struct tn_rows_kernels *kernels, enum tn_transform post,
     double *rows, double *spare, int64_t n_rows, int64_t width);
 
 /* Index of the largest score: the first of equals; NaN is greatest. */

@@ -38,7 +38,7 @@ enum { MOST_ROWS = 64, MOST_VALUES = 65536 }; /* kernel values that are held at 
 struct model {
     struct tn_attr_floats coefficients, vectors, rho, params, prob_a, prob_b;
     struct tn_string kernel_type;
-    enum tn__post post;
+    enum tn_transform post;
     struct tn__labels labels;
     const int64_t *per_class;
     int64_t classes, n_vectors; /* a regressor has 1 class */
@@ -127,7 +127,7 @@ static void count_columns(struct model *m) {
     bool votes = m->n_vectors > 0;
     m->scores = votes && m->prob_a.n == 0 ? m->n_pairs : m->classes;
     bool pair = m->scores == 1 && m->rho.n == 1 && m->labels.n == 2;
-    m->columns = pair && m->post != TN__POST_PROBIT ? 2 : m->scores;
+    m->columns = pair && m->post != TN_TRANSFORM_PROBIT ? 2 : m->scores;
 }
 
 static tn_status read_classifier(
@@ -337,7 +337,7 @@ static void finish_scores(const struct machine *self, double *scores, double *sp
     if (m->scores == 1 && m->columns == 2) {
         scores[1] = scores[0];
         scores[0] = -scores[0];
-    } else if (m->scores == 1 && m->post != TN__POST_PROBIT) {
+    } else if (m->scores == 1 && m->post != TN_TRANSFORM_PROBIT) {
         return; /* one score alone is written as it is */
     }
     tn__post_rows(self->rows, m->post, scores, spare, 1, m->columns);

@@ -21,9 +21,7 @@ static double logistic(double x) {
     return x < 0 ? e / (1 + e) : 1 / (1 + e);
 }
 
-/* sqrt(2) * the inverse of erf at 2x - 1, by the approximation that ONNX's reference and ONNX
- * Runtime both use. At the ends the reference gives 0. */
-static double probit(double x, enum tn_compat compat) {
+double tn__probit(double x, enum tn_compat compat) {
     double y = 2 * x - 1, sign = y < 0 ? -1 : 1, product = (1 - y) * (1 + y);
     if (product == 0) return compat == TN_COMPAT_ORT ? sign * INFINITY : 0;
     double l = log(product);
@@ -58,7 +56,7 @@ void tn__transform_row(
     for (uint32_t i = 0; i < n && transform == TN_TRANSFORM_LOGISTIC; i++)
         row[i] = logistic(row[i]);
     for (uint32_t i = 0; i < n && transform == TN_TRANSFORM_PROBIT; i++)
-        row[i] = probit(row[i], compat);
+        row[i] = tn__probit(row[i], compat);
 }
 
 /* ---- binary classifiers with one voted class ------------------------------------------ */

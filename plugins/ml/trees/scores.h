@@ -21,6 +21,10 @@ enum tn_transform {
 /* A transform's number by its name ("SOFTMAX"), -1: none has it. */
 int32_t tn__transform_find(const char *name, uint64_t size);
 
+/* sqrt(2) * the inverse of erf at 2x - 1, by the approximation that ONNX's reference and ONNX
+ * Runtime both use. At the ends the reference gives 0. */
+double tn__probit(double x, enum tn_compat compat);
+
 /* In place over a row of n scores. */
 void tn__transform_row(
     enum tn_transform transform, enum tn_compat compat, double *row, uint32_t n);
