@@ -206,13 +206,11 @@ void tn__plan_report_placement(const struct tn__plan *plan, const char *run_fail
     static const char *const policies[] = {"strict", "require", "auto"};
     bool json = format == TN_FORMAT_JSON;
     struct tn__placement_counts counts;
-    struct tn__share *shares =
-        tn__alloc(((uint64_t)plan->n_providers + 1) * sizeof *shares, 0);
+    struct tn__share *shares = tn__placement_count(plan, &counts);
     if (!shares) {
         out->failed = true;
         return;
     }
-    tn__placement_count(plan, shares, &counts);
     if (json)
         tn__text_printf(out,
             "{\"policy\": \"%s\", \"borders\": %llu, \"copied_bytes\": %llu, "

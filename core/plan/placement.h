@@ -17,9 +17,10 @@ struct tn__placement_counts {
     bool at_least; /* sizes of some copies are not known at load */
 };
 
-/* `shares` has room for plan->n_providers + 1: the last is of nodes that nobody runs. */
-void tn__placement_count(const struct tn__plan *plan, struct tn__share *shares,
-    struct tn__placement_counts *out);
+/* Shares of plan->n_providers + 1, the last of nodes that nobody runs; the caller frees them by
+ * tn__free. NULL when there is no memory. */
+struct tn__share *tn__placement_count(
+    const struct tn__plan *plan, struct tn__placement_counts *out);
 /* One line: who runs how much, what is copied, what was refused and why. */
 void tn__placement_line(const struct tn__plan *plan, struct tn_text *out);
 /* Bytes that enter a group from others, and that others or the caller read (cost.c). */

@@ -122,8 +122,11 @@ static void count_borders(struct counting *c, const struct tn__program *program)
     }
 }
 
-void tn__placement_count(const struct tn__plan *plan, struct tn__share *shares,
-    struct tn__placement_counts *out) {
+struct tn__share *tn__placement_count(
+    const struct tn__plan *plan, struct tn__placement_counts *out) {
+    struct tn__share *shares =
+        tn__alloc(((uint64_t)plan->n_providers + 1) * sizeof *shares, 0);
+    if (!shares) return NULL;
     struct counting c = {
         .plan = plan, .shares = shares, .out = out, .judge = find_judge(plan)};
     memset(shares, 0, ((uint64_t)plan->n_providers + 1) * sizeof *shares);
@@ -136,6 +139,7 @@ void tn__placement_count(const struct tn__plan *plan, struct tn__share *shares,
     }
     for (uint32_t p = 0; p <= plan->n_providers && c.total > 0; p++)
         shares[p].work /= c.total;
+    return shares;
 }
 
 /* ---- the line ------------------------------------------------------------------------- */
@@ -223,13 +227,11 @@ static void print_refusals(
 
 void tn__placement_line(const struct tn__plan *plan, struct tn_text *out) {
     struct tn__placement_counts counts;
-    struct tn__share *shares =
-        tn__alloc(((uint64_t)plan->n_providers + 1) * sizeof *shares, 0);
+    struct tn__share *shares = tn__placement_count(plan, &counts);
     if (!shares) {
         out->failed = true;
         return;
     }
-    tn__placement_count(plan, shares, &counts);
     tn__text_printf(out, "placement of %llu nodes: ", (unsigned long long)counts.nodes);
     print_shares(plan, shares, out);
     tn__text_printf(out, "; %llu border%s, ", (unsigned long long)counts.borders,
