@@ -124,9 +124,7 @@ TN_FAMILIES(TN_FAMILY_DECLARE)
 
 /* Operators that only the rewrites of passes/ make. */
 #define TN_PRIVATE_DEF(name) TN_DEF("tenon.cpu", name), .flags = TN_OP_PRIVATE
-#define TN_KERNEL(domain_text, name, version) \
-    .struct_size = TN_KERNEL_DEF_SIZE, .provider = "cpu", .domain = domain_text, \
-    .op_type = name, .since = version, .destroy = tn_kernel_destroy
+#define TN_KERNEL TN_KERNEL_OF
 /* clang-format on */
 
 /* ---- upgrades ------------------------------------------------------------------------- */
